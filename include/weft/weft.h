@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * weft/weft.h - all of weft.
+ */
+#ifndef WEFT_WEFT_H
+#define WEFT_WEFT_H
+
+#include <weft/attr.h>
+#include <weft/task.h>
+#include <weft/time.h>
+#include <weft/version.h>
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/atomic.h - atomic operations that say their memory order by name.
+ *
+ * Objects are declared _Atomic(T) and touched only through these.  There is no
+ * default order:
+ *
+ *	_rlx	 atomic, orders nothing
+ *	_acq	 what the writer did before its _rel is visible after this
+ *	_rel	 what we did before is visible to whoever _acq-reads this
+ *	_acqrel	 both (read-modify-write)
+ *	_seq	 both, and one total order of all _seq operations
+ *
+ * Every use that is not _rlx carries a comment with a tag, [pair: queue.step],
+ * that stands at its partner too and says what breaks without it; tools/lint
+ * looks for the other end.
+ *
+ * They are the compiler's own atomics, so a build with -fsanitize=thread sees
+ * every one of them.
+ */
+#ifndef WF_BASE_ATOMIC_H
+#define WF_BASE_ATOMIC_H
+
+#include <stdatomic.h>
+
+#define wf_load_rlx(p) atomic_load_explicit(p, memory_order_relaxed)
+#define wf_load_acq(p) atomic_load_explicit(p, memory_order_acquire)
+#define wf_load_seq(p) atomic_load_explicit(p, memory_order_seq_cst)
+
+#define wf_store_rlx(p, v) atomic_store_explicit(p, v, memory_order_relaxed)
+#define wf_store_rel(p, v) atomic_store_explicit(p, v, memory_order_release)
+#define wf_store_seq(p, v) atomic_store_explicit(p, v, memory_order_seq_cst)
+
+#define wf_xchg_rlx(p, v) atomic_exchange_explicit(p, v, memory_order_relaxed)
+#define wf_xchg_acq(p, v) atomic_exchange_explicit(p, v, memory_order_acquire)
+#define wf_xchg_rel(p, v) atomic_exchange_explicit(p, v, memory_order_release)
+#define wf_xchg_acqrel(p, v)                                               \
+	atomic_exchange_explicit(p, v, memory_order_acq_rel)
+
+#define wf_add_rlx(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
+#define wf_add_rel(p, v) atomic_fetch_add_explicit(p, v, memory_order_release)
+#define wf_add_acqrel(p, v)                                                \
+	atomic_fetch_add_explicit(p, v, memory_order_acq_rel)
+#define wf_sub_rlx(p, v) atomic_fetch_sub_explicit(p, v, memory_order_relaxed)
+#define wf_sub_rel(p, v) atomic_fetch_sub_explicit(p, v, memory_order_release)
+#define wf_sub_acqrel(p, v)                                                \
+	atomic_fetch_sub_explicit(p, v, memory_order_acq_rel)
+
+/*
+ * Compare and swap: true if *p was *expected and is now v; otherwise *expected
+ * is what *p was.  The order named holds on success; failure orders nothing.
+ * The _weak forms may fail for no reason and belong in loops.
+ */
+#define wf_cas_rlx(p, expected, v)                                         \
+	atomic_compare_exchange_strong_explicit(                           \
+		p, expected, v, memory_order_relaxed, memory_order_relaxed)
+#define wf_cas_acq(p, expected, v)                                         \
+	atomic_compare_exchange_strong_explicit(                           \
+		p, expected, v, memory_order_acquire, memory_order_relaxed)
+#define wf_cas_rel(p, expected, v)                                         \
+	atomic_compare_exchange_strong_explicit(                           \
+		p, expected, v, memory_order_release, memory_order_relaxed)
+#define wf_cas_acqrel(p, expected, v)                                      \
+	atomic_compare_exchange_strong_explicit(                           \
+		p, expected, v, memory_order_acq_rel, memory_order_relaxed)
+#define wf_cas_weak_rlx(p, expected, v)                                    \
+	atomic_compare_exchange_weak_explicit(                             \
+		p, expected, v, memory_order_relaxed, memory_order_relaxed)
+#define wf_cas_weak_acq(p, expected, v)                                    \
+	atomic_compare_exchange_weak_explicit(                             \
+		p, expected, v, memory_order_acquire, memory_order_relaxed)
+#define wf_cas_weak_rel(p, expected, v)                                    \
+	atomic_compare_exchange_weak_explicit(                             \
+		p, expected, v, memory_order_release, memory_order_relaxed)
+
+#define wf_fence_acq() atomic_thread_fence(memory_order_acquire)
+#define wf_fence_rel() atomic_thread_fence(memory_order_release)
+#define wf_fence_seq() atomic_thread_fence(memory_order_seq_cst)
+
+/* The cheap side of a membarrier: only the compiler may not reorder. */
+#define wf_fence_light() atomic_signal_fence(memory_order_seq_cst)
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/compiler.h - what we ask of the compiler, under names of our own.
+ */
+#ifndef WF_BASE_COMPILER_H
+#define WF_BASE_COMPILER_H
+
+#include <stddef.h>
+
+#define wf_likely(x) __builtin_expect(!!(x), 1)
+#define wf_unlikely(x) __builtin_expect(!!(x), 0)
+
+#define wf_inline static inline __attribute__((always_inline))
+#define wf_noinline __attribute__((noinline))
+#define wf_noreturn __attribute__((noreturn))
+#define wf_printf(fmt, args) __attribute__((format(printf, fmt, args)))
+#define wf_must_check __attribute__((warn_unused_result))
+
+/* Unused in this build; stays checked by the compiler. */
+#define wf_maybe_unused __attribute__((unused))
+
+/*
+ * A function that may leave this thread and come back on another one.  It is
+ * never inlined nor looked into.  That does not protect its callers: compilers
+ * do carry the addresses of thread-local variables, of errno, and the result of
+ * pthread_self() across a call.  So nothing thread-local is touched around it
+ * except through wf_os_self(), anew after each call.
+ */
+#ifdef __clang__
+#define wf_may_switch __attribute__((noinline))
+#else
+#define wf_may_switch __attribute__((noipa))
+#endif
+
+/* Two writers closer than this share a line (and its neighbour, on x86). */
+#define WF_CACHE_LINE 64
+#define WF_FALSE_SHARING 128
+
+#define wf_aligned(n) __attribute__((aligned(n)))
+
+#define wf_container_of(ptr, type, member)                                 \
+	((type *)((char *)(ptr)-offsetof(type, member)))
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/sanitize.h - telling AddressSanitizer, ThreadSanitizer and valgrind
+ * about stacks they cannot know of.
+ *
+ * A struct wf_san stands for one stack, of a fiber or of a thread.  In builds
+ * without a sanitizer it is empty and all of this is nothing.  Around every
+ * switch from stack a to stack b:
+ *
+ *	on a, last thing before the jump	wf_san_leave(&a, &b)
+ *	on b, first thing after it		wf_san_arrive(&b, &a)
+ *
+ * A stack nobody will return to is left with wf_san_leave_for_good instead.
+ *
+ * Valgrind needs no word at a switch, only the bounds of each stack, once; the
+ * request is a few instructions when it does not run, so it is always there.
+ */
+#ifndef WF_BASE_SANITIZE_H
+#define WF_BASE_SANITIZE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/compiler.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define WF_ASAN 1
+#endif
+#ifdef __SANITIZE_THREAD__
+#define WF_TSAN 1
+#endif
+#ifdef __has_feature
+#if __has_feature(address_sanitizer)
+#define WF_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define WF_TSAN 1
+#endif
+#endif
+
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#define WF_VALGRIND 1
+#endif
+
+#ifdef WF_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef WF_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+struct wf_san {
+#ifdef WF_ASAN
+	void *fake_stack;	/* ASan's, while the stack is left */
+	const void *low;	/* bounds; a thread's are learned on arrival */
+	size_t bytes;
+#endif
+#ifdef WF_TSAN
+	void *fiber;		/* TSan's name for the stack */
+#endif
+	char nothing[0];	/* a struct needs a member in standard C */
+};
+
+/* A fresh stack of bytes bytes from low: clean, and known. */
+static inline void wf_san_open(struct wf_san *s, void *low, size_t bytes)
+{
+	(void)s;
+	(void)low;
+	(void)bytes;
+#ifdef WF_ASAN
+	__asan_unpoison_memory_region(low, bytes);
+	s->fake_stack = NULL;
+	s->low = low;
+	s->bytes = bytes;
+#endif
+#ifdef WF_TSAN
+	s->fiber = __tsan_create_fiber(0);
+#endif
+}
+
+/* The stack is not in use; nobody may be on it. */
+static inline void wf_san_close(struct wf_san *s)
+{
+	(void)s;
+#ifdef WF_ASAN
+	__asan_unpoison_memory_region(s->low, s->bytes);
+#endif
+#ifdef WF_TSAN
+	__tsan_destroy_fiber(s->fiber);
+#endif
+}
+
+/* The calling thread's own stack.  Its bounds are learned when it is left. */
+static inline void wf_san_thread(struct wf_san *s)
+{
+	(void)s;
+#ifdef WF_ASAN
+	s->fake_stack = NULL;
+	s->low = NULL;
+	s->bytes = 0;
+#endif
+#ifdef WF_TSAN
+	s->fiber = __tsan_get_current_fiber();
+#endif
+}
+
+wf_inline void wf_san_leave(struct wf_san *from, struct wf_san *to)
+{
+	(void)from;
+	(void)to;
+#ifdef WF_ASAN
+	__sanitizer_start_switch_fiber(&from->fake_stack, to->low, to->bytes);
+#endif
+#ifdef WF_TSAN
+	__tsan_switch_to_fiber(to->fiber, 0);
+#endif
+}
+
+wf_inline void wf_san_leave_for_good(struct wf_san *to)
+{
+	(void)to;
+#ifdef WF_ASAN
+	__sanitizer_start_switch_fiber(NULL, to->low, to->bytes);
+#endif
+#ifdef WF_TSAN
+	__tsan_switch_to_fiber(to->fiber, 0);
+#endif
+}
+
+wf_inline void wf_san_arrive(struct wf_san *here, struct wf_san *from)
+{
+	(void)here;
+	(void)from;
+#ifdef WF_ASAN
+	__sanitizer_finish_switch_fiber(
+		here->fake_stack, &from->low, &from->bytes);
+#endif
+}
+
+/* Valgrind: [low, high) is a stack.  The result names it when it goes. */
+static inline unsigned wf_valgrind_stack_add(void *low, void *high)
+{
+	(void)low;
+	(void)high;
+#ifdef WF_VALGRIND
+	return VALGRIND_STACK_REGISTER(low, high);
+#else
+	return 0;
+#endif
+}
+
+static inline void wf_valgrind_stack_drop(unsigned id)
+{
+	(void)id;
+#ifdef WF_VALGRIND
+	VALGRIND_STACK_DEREGISTER(id);
+#endif
+}
+
+static inline bool wf_on_valgrind(void)
+{
+#ifdef WF_VALGRIND
+	return RUNNING_ON_VALGRIND;
+#else
+	return false;
+#endif
+}
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/version.c - the version that was linked.
+ */
+#include <weft/version.h>
+
+#define STR_(x) #x
+#define STR(x) STR_(x)
+
+const char *weft_version(void)
+{
+	return STR(WEFT_VERSION_MAJOR) "." STR(WEFT_VERSION_MINOR) "." STR(
+		WEFT_VERSION_PATCH);
+}
