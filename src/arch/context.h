@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/context.h - a place to come back to: save here, jump there.
+ *
+ * struct wf_context is where a suspended flow of control goes on: the address,
+ * and the registers by which the compiler finds the frame (stack, frame and
+ * base pointer; on ppc64le also the table of contents).  Every other register
+ * is listed as clobbered by the switch, so the compiler itself saves those that
+ * the enclosing function's caller relies on, in a frame that it knows, and
+ * nothing else.  Not part of a context, because they belong to the thread: the
+ * thread pointer, the floating-point control words, the signal mask.
+ *
+ *	wf_context_switch(from, to)	save into from, go on at to
+ *	wf_context_start(c, top, entry, arg)
+ *					make c begin entry(arg) on a new stack
+ *
+ * The switch is inline assembly and has rules of its own:
+ *
+ *	It may stand only in a function marked wf_may_switch, which is never
+ *	inlined.
+ *	It neither pushes nor pops: the red zone below the stack pointer is in
+ *	use.
+ *	It arrives by an indirect jump, never by `ret': the return predictor
+ *	still holds the addresses of the stack that was left.
+ *
+ * The first frame of a started context is the entry stub.  Its unwind
+ * information says that nothing called it, so debuggers, profilers and
+ * backtrace() stop there.
+ *
+ * Each architecture has a folder with arch_context.h (the struct, the switch),
+ * entry.S (the stub); context.c serves them all.
+ *
+ * Reads next: stack/stack.h, where the stacks come from.
+ */
+#ifndef WF_ARCH_CONTEXT_H
+#define WF_ARCH_CONTEXT_H
+
+#include "base/compiler.h"
+
+#include "arch_context.h"
+
+/*
+ * Make c start as entry(arg) on the stack that ends at top (any alignment), of
+ * which the first few words are written.  entry must not return.
+ */
+void wf_context_start(struct wf_context *c, void *top,
+	void (*entry)(void *arg), void *arg);
+
+#endif

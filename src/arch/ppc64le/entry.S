@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/ppc64le/entry.S - the first frame of every fiber stack.
+ *
+ * Arrives by a jump with sp as wf_context_start left it.  The callee finds its
+ * table of contents by r12.  An undefined return address ends the unwind here.
+ */
+	.abiversion 2
+	.text
+	.globl	wf_context_entry
+	.hidden	wf_context_entry
+	.type	wf_context_entry, @function
+wf_context_entry:
+	.cfi_startproc
+	.cfi_undefined lr
+	ld	12, 32(1)
+	ld	3, 40(1)
+	mtctr	12
+	bctrl
+	trap
+	.cfi_endproc
+	.size	wf_context_entry, . - wf_context_entry
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/riscv64/entry.S - the first frame of every fiber stack.
+ *
+ * Arrives by a jump with sp as wf_context_start left it.  An undefined return
+ * address ends the unwind here.
+ */
+	.text
+	.globl	wf_context_entry
+	.hidden	wf_context_entry
+	.type	wf_context_entry, @function
+wf_context_entry:
+	.cfi_startproc
+	.cfi_undefined ra
+	ld	a1, 0(sp)
+	ld	a0, 8(sp)
+	jalr	a1
+	ebreak
+	.cfi_endproc
+	.size	wf_context_entry, . - wf_context_entry
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch/x86_64/entry.S - the first frame of every fiber stack.
+ *
+ * Arrives by a jump with sp as wf_context_start left it.  An undefined return
+ * address ends the unwind here.
+ */
+	.text
+	.globl	wf_context_entry
+	.hidden	wf_context_entry
+	.type	wf_context_entry, @function
+wf_context_entry:
+	.cfi_startproc
+	.cfi_undefined rip
+	endbr64
+	movq	8(%rsp), %rdi
+	callq	*0(%rsp)
+	ud2
+	.cfi_endproc
+	.size	wf_context_entry, . - wf_context_entry
+
+/* What this file promises the linker: indirect branches land on endbr64; no shadow stack (SHSTK). */
+	.section .note.gnu.property, "a"
+	.p2align 3
+	.long	4, 16, 5
+	.asciz	"GNU"
+	.long	0xc0000002, 4, 1, 0
+
+	.section .note.GNU-stack, "", @progbits
