@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/linux/fault.c - being told of a bad access before the program ends.
+ *
+ * The handler stays for the life of the process: somebody who installed theirs
+ * after us may call ours, so it can never safely go.
+ */
+#include "os/os.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/atomic.h"
+#include "base/units.h"
+
+#define WF_ALTSTACK_BYTES (64 * WF_KIB)
+
+static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool installed;		  /* by install_lock */
+static struct sigaction previous; /* written before ours is installed */
+static _Atomic(wf_os_fault_fn *) watcher;
+
+/* Let the default action, or the handler before us, end it. */
+static void pass_on(int sig, siginfo_t *info, void *context)
+{
+	if (previous.sa_flags & SA_SIGINFO) {
+		previous.sa_sigaction(sig, info, context);
+	} else if (previous.sa_handler != SIG_DFL &&
+		previous.sa_handler != SIG_IGN) {
+		previous.sa_handler(sig);
+	} else {
+		/* Return with no handler: the access faults again, fatally. */
+		struct sigaction none = { .sa_handler = SIG_DFL };
+
+		sigaction(sig, &none, NULL);
+	}
+}
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	int saved = errno;
+	/* [pair: fault.watch] Sees what fn may look at. */
+	wf_os_fault_fn *fn = wf_load_acq(&watcher);
+
+	if (fn != NULL)
+		fn(info->si_addr);
+	errno = saved;
+	pass_on(sig, info, context);
+}
+
+int wf_os_fault_watch(wf_os_fault_fn *fn)
+{
+	struct sigaction ours = { .sa_sigaction = on_fault,
+		.sa_flags = SA_SIGINFO | SA_ONSTACK };
+	int err = 0;
+
+	/* [pair: fault.watch] Whatever was set up for fn is set up before. */
+	wf_store_rel(&watcher, fn);
+	pthread_mutex_lock(&install_lock);
+	if (!installed) {
+		sigemptyset(&ours.sa_mask);
+		if (sigaction(SIGSEGV, NULL, &previous) < 0 ||
+			sigaction(SIGSEGV, &ours, NULL) < 0)
+			err = -errno;
+		installed = !err;
+	}
+	pthread_mutex_unlock(&install_lock);
+	return err;
+}
+
+int wf_os_altstack_open(struct wf_os_altstack *a)
+{
+	stack_t now, ours = { .ss_size = WF_ALTSTACK_BYTES };
+	int err;
+
+	a->memory = NULL;
+	if (sigaltstack(NULL, &now) == 0 && !(now.ss_flags & SS_DISABLE))
+		return 0;
+	err = wf_os_vm_map(&ours.ss_sp, WF_ALTSTACK_BYTES);
+	if (err)
+		return err;
+	if (sigaltstack(&ours, NULL) < 0) {
+		err = -errno;
+		wf_os_vm_unmap(ours.ss_sp, WF_ALTSTACK_BYTES);
+		return err;
+	}
+	a->memory = ours.ss_sp;
+	return 0;
+}
+
+void wf_os_altstack_close(struct wf_os_altstack *a)
+{
+	stack_t none = { .ss_flags = SS_DISABLE };
+
+	if (a->memory == NULL)
+		return;
+	if (sigaltstack(&none, NULL) == 0)
+		wf_os_vm_unmap(a->memory, WF_ALTSTACK_BYTES);
+	a->memory = NULL;
+}
+
+void wf_os_complain(const char *text, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t n = write(STDERR_FILENO, text, bytes);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return;
+		text += n;
+		bytes -= (size_t)n;
+	}
+}

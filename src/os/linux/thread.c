@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/linux/thread.c - threads that no stray signal disturbs.
+ */
+#include "os/os.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+
+struct start {
+	void (*fn)(void *);
+	void *arg;
+	char name[16]; /* the kernel keeps 15 characters */
+};
+
+static void *enter(void *p)
+{
+	struct start start = *(struct start *)p;
+
+	wf_os_free(p);
+	if (start.name[0] != '\0')
+		(void)pthread_setname_np(pthread_self(), start.name);
+	start.fn(start.arg);
+	return NULL;
+}
+
+/*
+ * A thread inherits the mask of its creator; so block everything here for as
+ * long as it takes to create it, and nothing can arrive in between.
+ */
+static int create_masked(pthread_t *id, size_t stack_bytes, struct start *start)
+{
+	sigset_t mask, old;
+	pthread_attr_t attr;
+	int err;
+
+	sigfillset(&mask);
+	sigdelset(&mask, SIGSEGV);
+	sigdelset(&mask, SIGBUS);
+	sigdelset(&mask, SIGFPE);
+	sigdelset(&mask, SIGILL);
+	sigdelset(&mask, SIGTRAP);
+	sigdelset(&mask, SIGSYS);
+	sigdelset(&mask, SIGABRT);
+	err = pthread_attr_init(&attr);
+	if (err)
+		return -err;
+	if (stack_bytes != 0)
+		err = pthread_attr_setstacksize(&attr, stack_bytes);
+	if (!err) {
+		pthread_sigmask(SIG_SETMASK, &mask, &old);
+		err = pthread_create(id, &attr, enter, start);
+		pthread_sigmask(SIG_SETMASK, &old, NULL);
+	}
+	pthread_attr_destroy(&attr);
+	return -err;
+}
+
+int wf_os_thread_start(struct wf_os_thread *t, void (*fn)(void *), void *arg,
+	size_t stack_bytes, const char *name)
+{
+	struct start *start = wf_os_alloc(sizeof(*start));
+	int err;
+
+	if (start == NULL)
+		return -ENOMEM;
+	start->fn = fn;
+	start->arg = arg;
+	if (name != NULL)
+		strncpy(start->name, name, sizeof(start->name) - 1);
+	err = create_masked(&t->id, stack_bytes, start);
+	if (err)
+		wf_os_free(start);
+	return err;
+}
+
+void wf_os_thread_join(struct wf_os_thread *t)
+{
+	(void)pthread_join(t->id, NULL);
+}
+
+void wf_os_thread_yield(void)
+{
+	(void)sched_yield();
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/lock.c - when the lock is taken.
+ */
+#include "os/lock.h"
+
+#include "arch/context.h"
+#include "os/os.h"
+
+/* A critical section is shorter than this many looks at the word. */
+#define WF_LOCK_SPINS 64
+
+void wf_lock_slow(struct wf_lock *l)
+{
+	for (int i = 0; i < WF_LOCK_SPINS; i++) {
+		uint32_t free = 0;
+
+		/* [pair: lock.word] As in wf_lock. */
+		if (wf_load_rlx(&l->word) == 0 &&
+			wf_cas_acq(&l->word, &free, 1))
+			return;
+		wf_cpu_relax();
+	}
+	/* [pair: lock.word] As in wf_lock; 2 because others may sleep. */
+	while (wf_xchg_acq(&l->word, 2) != 0)
+		(void)wf_os_futex_wait(&l->word, 2, INT64_MAX);
+}
+
+/* The lock may be gone by now; its address is all that is used. */
+void wf_unlock_slow(struct wf_lock *l)
+{
+	(void)wf_os_futex_wake(&l->word, 1);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * os/os.h - the operating system, all of it.
+ *
+ * Every system call of the library is behind these functions and nowhere else
+ * (tools/lint looks).  os/linux/ is one implementation; another one, with the
+ * same names, can take its place at link time: tests do it to make calls fail,
+ * a simulator to make them deterministic.
+ *
+ * Results are 0 or positive, or -errno.  Nothing here sets errno as its
+ * interface, prints, aborts, or calls back into the library.  All functions
+ * are safe from any thread, and none of them switches.
+ *
+ * Reads next: os/lock.h, the short lock built on the futex.
+ */
+#ifndef WF_OS_OS_H
+#define WF_OS_OS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+/*
+ * Who am I.  One word per thread, NULL until set.  Never inlined: the compiler
+ * must not carry the address of a thread-local across a switch.
+ */
+wf_noinline void *wf_os_self(void);
+wf_noinline void wf_os_self_set(void *self);
+
+/*
+ * Sleep while *word is expected, until a wake or the deadline (monotonic
+ * clock; INT64_MAX: none).  0 when woken, which may be for no reason;
+ * -EAGAIN if *word differs; -ETIMEDOUT at the deadline.
+ */
+int wf_os_futex_wait(
+	_Atomic(uint32_t) *word, uint32_t expected, int64_t deadline_ns);
+
+/* Wake up to n sleepers on word, which need not exist any more.  How many. */
+int wf_os_futex_wake(_Atomic(uint32_t) *word, unsigned n);
+
+/* The monotonic clock, in nanoseconds since some start: greater than 0. */
+int64_t wf_os_now_ns(void);
+
+/*
+ * Virtual memory.  Addresses and sizes are whole pages.
+ *
+ * map: fresh zeroed memory, readable and writable, reserved but not resident;
+ * never huge pages.  -ENOMEM.
+ */
+size_t wf_os_page_bytes(void);
+int wf_os_vm_map(void **addr, size_t bytes);
+void wf_os_vm_unmap(void *addr, size_t bytes);
+
+/* A run of pages, for the calls that take many at once. */
+struct wf_os_span {
+	void *addr;
+	size_t bytes;
+};
+
+/*
+ * Make every span fault on any access, without splitting the mapping.
+ * -ENOTSUP where the kernel cannot (MADV_GUARD_INSTALL is Linux 6.13);
+ * -ENOMEM.  On an error some of the spans may be guarded.
+ */
+int wf_os_vm_guard(const struct wf_os_span *spans, size_t n);
+
+/*
+ * The same for one span by page protection: works everywhere, and costs two
+ * mappings each.  -ENOMEM at the system's limit of mappings.
+ */
+int wf_os_vm_protect(void *addr, size_t bytes);
+
+/* How many mappings a process may have; SIZE_MAX if nobody knows. */
+size_t wf_os_vm_map_limit(void);
+
+/*
+ * Give the memory of the spans back; they read as zero afterwards.  On an
+ * error some may still be resident with their old contents.
+ */
+int wf_os_vm_discard(const struct wf_os_span *spans, size_t n);
+
+/* Small memory: zeroed, or NULL.  Allocates outside every scheduling path. */
+void *wf_os_alloc(size_t bytes);
+void wf_os_free(void *p);
+
+/*
+ * Threads.  All signals are blocked in a new thread except those that the
+ * thread itself can cause (SIGSEGV and its kin).  name may be NULL; stack_bytes
+ * 0 is the system's default.  -EAGAIN, -ENOMEM.
+ */
+struct wf_os_thread {
+	pthread_t id;
+};
+
+int wf_os_thread_start(struct wf_os_thread *t, void (*fn)(void *), void *arg,
+	size_t stack_bytes, const char *name);
+void wf_os_thread_join(struct wf_os_thread *t);
+void wf_os_thread_yield(void);
+
+/* Bind the calling thread to one CPU of those it may use, counted from 0. */
+int wf_os_thread_pin(unsigned nth);
+
+/*
+ * How many workers make sense by default: the CPUs this process may use, or
+ * the CPU quota of its control group, rounded up, if that is less; at least 1.
+ */
+unsigned wf_os_cpus_allowed(void);
+unsigned wf_os_cpus_default(void);
+
+/*
+ * The quota alone, in thousandths of a CPU; 0: none.  root stands before every
+ * path that is read: "" in production.
+ */
+uint64_t wf_os_cpu_quota_milli(const char *root);
+
+/*
+ * membarrier: after it, every other thread of the process has executed a full
+ * fence.  register once before use: -ENOTSUP where there is none.
+ */
+int wf_os_membarrier_register(void);
+void wf_os_membarrier(void);
+
+/* A seed nobody can guess. */
+uint64_t wf_os_random(void);
+
+/*
+ * Faults.  From the first watch on, fn(addr) is called on a thread that touched
+ * a bad address, in a signal handler, on its alternate stack if it has one;
+ * then the handler that was there before gets the signal, or the default ends
+ * the program.  A later watch only replaces fn.
+ */
+typedef void wf_os_fault_fn(void *addr);
+int wf_os_fault_watch(wf_os_fault_fn *fn);
+
+/*
+ * An alternate stack for the calling thread, so that it can still report a
+ * stack that has overflowed.  One that the thread has already is kept, and
+ * close then leaves it alone.  Close on the same thread.  -ENOMEM.
+ */
+struct wf_os_altstack {
+	void *memory;		/* NULL: not ours */
+};
+
+int wf_os_altstack_open(struct wf_os_altstack *a);
+void wf_os_altstack_close(struct wf_os_altstack *a);
+
+/* Write text to standard error, whatever state the process is in. */
+void wf_os_complain(const char *text, size_t bytes);
+
+#endif
