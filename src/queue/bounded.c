@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue/bounded.c - a bounded queue of cells that take turns.
+ */
+#include "queue/bounded.h"
+
+#include "base/assert.h"
+#include "base/units.h"
+
+void wf_bounded_init(
+	struct wf_bounded *q, struct wf_bounded_cell *cells, uint64_t capacity)
+{
+	wf_assert(wf_is_pow2(capacity) && capacity >= WF_BOUNDED_CAP_MIN,
+		"a bounded queue cannot hold %llu tasks",
+		(unsigned long long)capacity);
+	*q = (struct wf_bounded){ .mask = capacity - 1, .cells = cells };
+	for (uint64_t i = 0; i < capacity; i++)
+		cells[i] = (struct wf_bounded_cell){ .turn = i };
+}
+
+/*
+ * Claim the next index of a side: the first whose cell has turn index + ahead.
+ * NULL if the cell is a lap behind, that is full for a push, empty for a pop.
+ */
+static struct wf_bounded_cell *claim(struct wf_bounded *q,
+	_Atomic(uint64_t) *side, uint64_t ahead, uint64_t *index)
+{
+	uint64_t i = wf_load_rlx(side);
+
+	for (;;) {
+		struct wf_bounded_cell *cell = &q->cells[i & q->mask];
+		/*
+		 * [pair: bounded.turn] Who handed the cell on is done with
+		 * it: a pop sees the task, a push does not overwrite one that
+		 * is still being read.
+		 */
+		int64_t off = (int64_t)(wf_load_acq(&cell->turn) - i - ahead);
+
+		if (off < 0)
+			return NULL;
+		if (off > 0) {
+			i = wf_load_rlx(side);
+		} else if (wf_cas_weak_rlx(side, &i, i + 1)) {
+			*index = i;
+			return cell;
+		}
+	}
+}
+
+bool wf_bounded_push(struct wf_bounded *q, weft_task *task)
+{
+	uint64_t i;
+	struct wf_bounded_cell *cell = claim(q, &q->tail, 0, &i);
+
+	if (cell == NULL)
+		return false;
+	cell->task = task;
+	/* [pair: bounded.turn] The task before the turn of the pop. */
+	wf_store_rel(&cell->turn, i + 1);
+	return true;
+}
+
+weft_task *wf_bounded_pop(struct wf_bounded *q)
+{
+	uint64_t i;
+	struct wf_bounded_cell *cell = claim(q, &q->head, 1, &i);
+	weft_task *task;
+
+	if (cell == NULL)
+		return NULL;
+	task = cell->task;
+	/* [pair: bounded.turn] Our read before the turn of the next push. */
+	wf_store_rel(&cell->turn, i + q->mask + 1);
+	return task;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue/inject.c - the global queue under two short locks.
+ */
+#include "queue/inject.h"
+
+#include "base/assert.h"
+#include "base/units.h"
+
+void wf_inject_push(struct wf_inject *q, struct wf_batch *batch)
+{
+	wf_debug_assert(batch->count > 0, "an empty batch cannot be pushed");
+	wf_lock(&q->back_lock);
+	wf_batch_append(&q->back, batch);
+	wf_store_rlx(&q->back_count, q->back.count);
+	wf_unlock(&q->back_lock);
+}
+
+/* Holding front_lock, front being empty: the back becomes the front. */
+static void turn(struct wf_inject *q)
+{
+	wf_lock(&q->back_lock);
+	wf_batch_append(&q->front, &q->back);
+	wf_store_rlx(&q->front_count, q->front.count);
+	/* [pair: inject.move] front is counted before back is not (I2). */
+	wf_store_rel(&q->back_count, 0);
+	wf_unlock(&q->back_lock);
+}
+
+size_t wf_inject_take(struct wf_inject *q, size_t max, struct wf_batch *out)
+{
+	struct wf_batch some = { 0 };
+	size_t n;
+
+	if (wf_inject_len(q) == 0 || max == 0)
+		return 0;
+	wf_lock(&q->front_lock);
+	if (wf_batch_is_empty(&q->front))
+		turn(q);
+	n = wf_min_size(q->front.count, max);
+	if (n > 0)
+		wf_batch_cut(&q->front, n, &some);
+	wf_store_rlx(&q->front_count, q->front.count);
+	wf_unlock(&q->front_lock);
+	wf_batch_append(out, &some);
+	return n;
+}

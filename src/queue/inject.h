@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue/inject.h - the global queue: unbounded, intrusive, first in first out.
+ *
+ * Work comes in from outside, and from local queues that overflow, as linked
+ * batches.  It is two lists, each under a short lock of its own:
+ *
+ *	back	where batches are appended: a few instructions, whatever the
+ *		size of the batch
+ *	front	where tasks are taken: the taker walks as many links as it
+ *		takes.  When it is empty the whole of back becomes front, in a
+ *		few instructions under both locks (front is taken first).
+ *
+ * So nobody who submits ever waits for a walk, and takers only for each other.
+ *
+ * Invariants.
+ *	(I1) Everything in front is older than everything in back, so the order
+ *	     of tasks is the order of their pushes.
+ *	(I2) A task in the queue is counted in at least one of the two counts:
+ *	     a move raises front's before it lowers back's, and wf_inject_len
+ *	     reads back's first.
+ *
+ * queue/inbox.h does the same work without a lock, in a looser order.
+ *
+ * Reads next: queue/share.h, how many a processor takes.
+ */
+#ifndef WF_QUEUE_INJECT_H
+#define WF_QUEUE_INJECT_H
+
+#include <stddef.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "os/lock.h"
+#include "queue/batch.h"
+
+/* All-zero is empty. */
+struct wf_inject {
+	/* Part 1: those who push. */
+	struct wf_lock back_lock wf_aligned(WF_FALSE_SHARING);
+	struct wf_batch back;		/* by back_lock */
+	_Atomic(size_t) back_count;	/* written by back_lock, read by all */
+
+	/* Part 2: those who take. */
+	struct wf_lock front_lock wf_aligned(WF_FALSE_SHARING);
+	struct wf_batch front;		/* by front_lock */
+	_Atomic(size_t) front_count;	/* written by front_lock, read by all */
+};
+
+/* Append batch, not empty; it is then empty.  Anyone. */
+void wf_inject_push(struct wf_inject *q, struct wf_batch *batch);
+
+/* Append up to max tasks, the oldest first, to out.  Anyone.  How many. */
+size_t wf_inject_take(struct wf_inject *q, size_t max, struct wf_batch *out);
+
+/*
+ * How many tasks wait, roughly: a task that is moved meanwhile may be counted
+ * twice.  0 means that every task whose push had ended before this call began
+ * has been taken.
+ */
+static inline size_t wf_inject_len(struct wf_inject *q)
+{
+	/*
+	 * [pair: inject.move] If a move has emptied back, see front filled.
+	 * Were this relaxed, both could read 0 while tasks wait (I2).
+	 */
+	size_t back = wf_load_acq(&q->back_count);
+
+	return back + wf_load_rlx(&q->front_count);
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue/runq.c - taking many at once from the local queue, without a lock.
+ *
+ * A thief copies first and takes afterwards: if head has moved meanwhile, the
+ * copy is thrown away.  The owner may take first and read afterwards, because
+ * nobody else writes its slots.
+ *
+ * Stealing goes straight into the thief's own ring, behind its tail, where
+ * nobody looks before tail moves.  A thief of the thief is no danger: it reads
+ * only up to the tail it saw.
+ */
+#include "queue/runq.h"
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "queue/runq_priv.h"
+
+void wf_runq_init(
+	struct wf_runq *q, _Atomic(wf_entry) *slots, uint64_t capacity)
+{
+	wf_assert(wf_is_pow2(capacity) && capacity >= WF_RUNQ_CAP_MIN &&
+			capacity <= WF_RUNQ_CAP_MAX,
+		"a run queue cannot hold %llu entries",
+		(unsigned long long)capacity);
+	*q = (struct wf_runq){ .mask = capacity - 1, .slots = slots };
+}
+
+/*
+ * The entries a taker sees: how many, from index *h on.  It looks again if the
+ * two indices do not fit together: somebody was faster.
+ */
+static size_t look(struct wf_runq *q, uint64_t *h)
+{
+	uint64_t n;
+
+	do {
+		*h = wf_load_rlx(&q->head);
+		/*
+		 * [pair: runq.publish] The slots below tail, and the tasks in
+		 * them, are seen as they were when tail was stored.
+		 */
+		n = wf_load_acq(&q->tail) - *h;
+	} while (n > q->mask + 1);
+	return (size_t)n;
+}
+
+/* Make the copied entries [h, h + n) ours; false: somebody was faster. */
+static bool take(struct wf_runq *q, uint64_t h, size_t n)
+{
+	/*
+	 * [pair: runq.consume] Our reads of the slots end before the owner
+	 * sees that they are free.
+	 */
+	return wf_cas_rel(&q->head, &h, h + n);
+}
+
+wf_entry wf_runq_steal(
+	struct wf_runq *to, struct wf_runq *from, bool lone, size_t *moved)
+{
+	uint64_t t = wf_load_rlx(&to->tail);
+	size_t room = wf_runq_room(to, t), n;
+	wf_entry first;
+	uint64_t h;
+
+	do {
+		n = wf_runq_half(look(from, &h), lone, room + 1);
+		if (n == 0) {
+			*moved = 0;
+			return 0;
+		}
+		first = wf_load_rlx(&from->slots[h & from->mask]);
+		wf_runq_copy(to, from, h, n - 1);
+	} while (!take(from, h, n));
+	if (n > 1)
+		/* [pair: runq.publish] As in push, for all of them. */
+		wf_store_rel(&to->tail, t + n - 1);
+	*moved = n;
+	return first;
+}
+
+size_t wf_runq_grab(struct wf_runq *q, wf_entry *out, size_t max)
+{
+	uint64_t h;
+	size_t n;
+
+	do {
+		n = wf_min_size(look(q, &h), max);
+		if (n == 0)
+			return 0;
+		for (size_t i = 0; i < n; i++)
+			out[i] = wf_load_rlx(&q->slots[(h + i) & q->mask]);
+	} while (!take(q, h, n));
+	return n;
+}
+
+size_t wf_runq_offload(
+	struct wf_runq *q, wf_claim_fn *claim, struct wf_batch *out)
+{
+	uint64_t t = wf_load_rlx(&q->tail);
+	uint64_t h = wf_load_rlx(&q->head);
+	size_t n;
+
+	/* Relaxed, as in pop: slots and tail are the owner's own. */
+	do {
+		n = (size_t)(t - h) - (size_t)(t - h) / 2;
+		if (n == 0)
+			return 0;
+	} while (!wf_cas_rlx(&q->head, &h, h + n));
+	wf_runq_link(q, h, n, claim, out);
+	return n;
+}
+
+bool wf_runq_check(struct wf_runq *q)
+{
+	uint64_t h = wf_load_rlx(&q->head), t = wf_load_rlx(&q->tail);
+
+	if (h > t || t - h > q->mask + 1 || q->head_seen > h)
+		return false;
+	for (uint64_t i = h; i < t; i++)
+		if (wf_load_rlx(&q->slots[i & q->mask]) == 0)
+			return false;
+	return true;
+}
+
+/* The inline ones, for tables. */
+static bool push(struct wf_runq *q, wf_entry e)
+{
+	return wf_runq_push(q, e);
+}
+
+static wf_entry pop(struct wf_runq *q)
+{
+	return wf_runq_pop(q);
+}
+
+const struct wf_runq_ops wf_runq_ops = {
+	.name = "lock-free",
+	.push = push,
+	.pop = pop,
+	.steal = wf_runq_steal,
+	.grab = wf_runq_grab,
+	.offload = wf_runq_offload,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * queue/runq_priv.h - what the two implementations of the run queue share.
+ */
+#ifndef WF_QUEUE_RUNQ_PRIV_H
+#define WF_QUEUE_RUNQ_PRIV_H
+
+#include "base/units.h"
+#include "queue/runq.h"
+
+/* How many of len entries a thief takes that has room for room. */
+static inline size_t wf_runq_half(size_t len, bool lone, size_t room)
+{
+	return wf_min_size(lone ? len - len / 2 : len / 2, room);
+}
+
+/* Append the tasks of entries [at, at + n), which are ours, to out. */
+static inline void wf_runq_link(struct wf_runq *q, uint64_t at, size_t n,
+	wf_claim_fn *claim, struct wf_batch *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		wf_entry e = wf_load_rlx(&q->slots[(at + i) & q->mask]);
+		weft_task *task = wf_entry_task(e);
+
+		if (!wf_entry_is_ticket(e) || claim(task))
+			wf_batch_add(out, task);
+	}
+}
+
+/* Copy n entries of from, from index h + 1 on, behind the tail of to. */
+static inline void wf_runq_copy(
+	struct wf_runq *to, struct wf_runq *from, uint64_t h, size_t n)
+{
+	uint64_t t = wf_load_rlx(&to->tail);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = (h + 1 + i) & from->mask;
+		wf_entry e = wf_load_rlx(&from->slots[at]);
+
+		wf_store_rlx(&to->slots[(t + i) & to->mask], e);
+	}
+}
+
+#endif
