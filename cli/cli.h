@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/cli.h - the commands of the program weft.
+ *
+ * A command gets the words behind its name and returns the exit status:
+ * 0 done, 1 it failed, 2 the command line was wrong.
+ */
+#ifndef WEFT_CLI_CLI_H
+#define WEFT_CLI_CLI_H
+
+enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+int cli_bench(int argc, char **argv);
+
+/*
+ * Say on standard error that word is no `what' (command, option, ...), and
+ * which ones there are: names ends with NULL.  Returns CLI_USAGE.
+ */
+int cli_unknown(const char *what, const char *word, const char *const *names);
+
+#endif

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+# install.cmake - what `cmake --install` puts where; the result may be moved.
+include(CMakePackageConfigHelpers)
+
+install(DIRECTORY include/weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILES_MATCHING PATTERN "*.h")
+install(TARGETS weft weft_static EXPORT weftTargets
+  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET weft_cli)
+  install(TARGETS weft_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+
+# Users' code that runs in fibers is compiled with these, for the reasons
+# given in flags.cmake.
+set(WEFT_FIBER_CFLAGS "-ftls-model=initial-exec -fstack-clash-protection")
+
+# pkg-config: all paths relative to the file itself.
+file(RELATIVE_PATH WEFT_PC_PREFIX
+  "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" WEFT_PC_PREFIX "${WEFT_PC_PREFIX}")
+file(RELATIVE_PATH WEFT_PC_LIBDIR
+  "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+file(RELATIVE_PATH WEFT_PC_INCLUDEDIR
+  "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+configure_file(cmake/weft.pc.in weft.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/weft.pc"
+  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+# find_package(weft)
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
+configure_package_config_file(cmake/weftConfig.cmake.in weftConfig.cmake
+  INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file(weftConfigVersion.cmake
+  COMPATIBILITY SameMajorVersion)
+install(EXPORT weftTargets NAMESPACE weft:: DESTINATION "${package_dir}")
+install(FILES "${PROJECT_BINARY_DIR}/weftConfig.cmake"
+  "${PROJECT_BINARY_DIR}/weftConfigVersion.cmake" DESTINATION "${package_dir}")
+
+foreach(section RANGE 1 9)
+  file(GLOB pages CONFIGURE_DEPENDS "man/*.${section}" "man/man${section}/*")
+  if(pages)
+    install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
+  endif()
+endforeach()
