@@ -19,7 +19,7 @@ wf_context_entry:
 	.cfi_endproc
 	.size	wf_context_entry, . - wf_context_entry
 
-/* What this file promises the linker: indirect branches land on bti. */
+/* For the linker: branches land on bti. */
 	.section .note.gnu.property, "a"
 	.p2align 3
 	.long	4, 16, 5

@@ -31,10 +31,15 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		previous.sa_handler != SIG_IGN) {
 		previous.sa_handler(sig);
 	} else {
-		/* Return with no handler: the access faults again, fatally. */
+		/*
+		 * Return with no handler: the access faults again, fatally.
+		 * A signal that somebody sent must be sent again for that.
+		 */
 		struct sigaction none = { .sa_handler = SIG_DFL };
 
 		sigaction(sig, &none, NULL);
+		if (info->si_code <= 0)
+			raise(sig);
 	}
 }
 

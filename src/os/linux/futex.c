@@ -38,9 +38,13 @@ int wf_os_futex_wait(
 
 int wf_os_futex_wake(_Atomic(uint32_t) *word, unsigned n)
 {
-	long woken = syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG,
-		n > INT_MAX ? INT_MAX : (int)n);
+	long woken;
 
+	/* The kernel takes 0 for 1. */
+	if (n == 0)
+		return 0;
+	woken = syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG,
+		n > INT_MAX ? INT_MAX : (int)n);
 	/* A word whose memory is gone had no sleepers. */
 	return woken < 0 ? 0 : (int)woken;
 }
