@@ -159,6 +159,18 @@ static inline void wf_valgrind_stack_drop(unsigned id)
 #endif
 }
 
+/* Valgrind: what follows looks wrong and is not; or that is over. */
+static inline void wf_valgrind_hush(bool on)
+{
+	(void)on;
+#ifdef WF_VALGRIND
+	if (on)
+		VALGRIND_DISABLE_ERROR_REPORTING;
+	else
+		VALGRIND_ENABLE_ERROR_REPORTING;
+#endif
+}
+
 static inline bool wf_on_valgrind(void)
 {
 #ifdef WF_VALGRIND

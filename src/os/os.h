@@ -3,13 +3,14 @@
  * os/os.h - the operating system, all of it.
  *
  * Every system call of the library is behind these functions and nowhere else
- * (tools/lint looks).  os/linux/ is one implementation; another one, with the
- * same names, can take its place at link time: tests do it to make calls fail,
- * a simulator to make them deterministic.
+ * (tools/lint looks; only wf_panic writes its last words itself).  os/linux/ is
+ * one implementation; another one, with the same names, can take its place at
+ * link time: tests do it to make calls fail, a simulator to make them
+ * deterministic.
  *
  * Results are 0 or positive, or -errno.  Nothing here sets errno as its
- * interface, prints, aborts, or calls back into the library.  All functions
- * are safe from any thread, and none of them switches.
+ * interface, prints unasked, or calls back into the library.  All functions are
+ * safe from any thread, and none of them switches.
  *
  * Reads next: os/lock.h, the short lock built on the futex.
  */
@@ -90,7 +91,7 @@ void wf_os_free(void *p);
 /*
  * Threads.  All signals are blocked in a new thread except those that the
  * thread itself can cause (SIGSEGV and its kin).  name may be NULL; stack_bytes
- * 0 is the system's default.  -EAGAIN, -ENOMEM.
+ * 0 is the system's default.  -EAGAIN, -ENOMEM; -EINVAL: a stack that small.
  */
 struct wf_os_thread {
 	pthread_t id;
@@ -119,7 +120,8 @@ uint64_t wf_os_cpu_quota_milli(const char *root);
 
 /*
  * membarrier: after it, every other thread of the process has executed a full
- * fence.  register once before use: -ENOTSUP where there is none.
+ * fence.  Register once before use, or it ends the program: -ENOTSUP where
+ * there is none.
  */
 int wf_os_membarrier_register(void);
 void wf_os_membarrier(void);

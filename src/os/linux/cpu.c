@@ -3,10 +3,10 @@
  * os/linux/cpu.c - how many CPUs are really ours.
  *
  * The affinity mask says which CPUs we may run on; the CPU quota of our control
- * group, or of any group above it, says for how much of the time.  Both
- * versions of control groups are read, as a container sees them: where the
- * group's own path is not below the mount point (a container often sees only
- * its own part of the tree) the mount point itself is our group.
+ * group, or of any group above it that we can see, says for how much of the
+ * time.  Both versions of control groups are read.  A container often sees only
+ * a part of the tree: what is mounted is the group `root', and our path is
+ * counted from there; if it does not lie below, the mount point is our group.
  */
 #include "os/os.h"
 
@@ -89,7 +89,8 @@ static void for_each_line(const char *root, const char *name,
 struct cgroup {
 	bool v2;
 	char mount[PATH_MAX];
-	char path[PATH_MAX];
+	char root[PATH_MAX]; /* which group is mounted there */
+	char path[PATH_MAX]; /* our group, from the root of all */
 };
 
 /* Is word one of the comma-separated words of list? */
@@ -127,16 +128,17 @@ static bool find_path(char *line, void *arg)
 static bool find_mount(char *line, void *arg)
 {
 	struct cgroup *g = arg;
-	char *tail = strstr(line, " - "), mount[PATH_MAX];
+	char *tail = strstr(line, " - "), mount[PATH_MAX], root[PATH_MAX];
 	char type[32], super[256];
 
 	if (tail == NULL ||
 		sscanf(tail, " - %31s %*s %255s", type, super) != 2 ||
-		sscanf(line, "%*s %*s %*s %*s %4095s", mount) != 1)
+		sscanf(line, "%*s %*s %*s %4095s %4095s", root, mount) != 2)
 		return false;
 	if (g->v2 ? strcmp(type, "cgroup2") == 0
 		  : strcmp(type, "cgroup") == 0 && has_word(super, "cpu")) {
 		snprintf(g->mount, sizeof(g->mount), "%s", mount);
+		snprintf(g->root, sizeof(g->root), "%s", root);
 		return true;
 	}
 	return false;
@@ -179,15 +181,24 @@ static uint64_t quota_of(const char *root, const char *dir, bool v2)
 	return (uint64_t)(quota * 1000 / period);
 }
 
-/* The least quota from our group up to the root of the hierarchy. */
+/* Our group's path below the mount point; "" is the mount point itself. */
+static const char *path_below(const struct cgroup *g)
+{
+	size_t n = strcmp(g->root, "/") == 0 ? 0 : strlen(g->root);
+
+	if (strncmp(g->path, g->root, n) != 0 || strcmp(g->path, "/") == 0)
+		return "";
+	return g->path[n] == '/' ? g->path + n : "";
+}
+
+/* The least quota from our group up to the mount point. */
 static uint64_t quota_upwards(const char *root, const struct cgroup *g)
 {
 	char dir[2 * PATH_MAX];
 	uint64_t least = 0;
 	size_t top = strlen(g->mount);
 
-	snprintf(dir, sizeof(dir), "%s%s", g->mount,
-		strcmp(g->path, "/") == 0 ? "" : g->path);
+	snprintf(dir, sizeof(dir), "%s%s", g->mount, path_below(g));
 	for (;;) {
 		uint64_t q = quota_of(root, dir, g->v2);
 

@@ -49,7 +49,8 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	/* [pair: fault.watch] Sees what fn may look at. */
 	wf_os_fault_fn *fn = wf_load_acq(&watcher);
 
-	if (fn != NULL)
+	/* One that was sent has no address. */
+	if (fn != NULL && info->si_code > 0)
 		fn(info->si_addr);
 	errno = saved;
 	pass_on(sig, info, context);

@@ -80,10 +80,21 @@ static int advise(const struct wf_os_span *spans, size_t n, int advice)
 	return 0;
 }
 
+/*
+ * An emulator (qemu-user) may say yes to any advice and do nothing; there is
+ * none of this number.
+ */
+static bool advice_is_heard(void)
+{
+	return madvise(NULL, 0, 9999) < 0;
+}
+
 int wf_os_vm_guard(const struct wf_os_span *spans, size_t n)
 {
-	int err = advise(spans, n, WF_MADV_GUARD_INSTALL);
+	int err = -ENOTSUP;
 
+	if (advice_is_heard())
+		err = advise(spans, n, WF_MADV_GUARD_INSTALL);
 	return err == -EINVAL ? -ENOTSUP : err;
 }
 
