@@ -91,10 +91,11 @@ static bool advice_is_heard(void)
 
 int wf_os_vm_guard(const struct wf_os_span *spans, size_t n)
 {
-	int err = -ENOTSUP;
+	int err;
 
-	if (advice_is_heard())
-		err = advise(spans, n, WF_MADV_GUARD_INSTALL);
+	if (n > 0 && !advice_is_heard())
+		return -ENOTSUP;
+	err = advise(spans, n, WF_MADV_GUARD_INSTALL);
 	return err == -EINVAL ? -ENOTSUP : err;
 }
 
