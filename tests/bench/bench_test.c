@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/bench/bench_test.c - rounds alternate, the median is the median, and a
+ * bench that fails is reported and not run again.
+ */
+#include "bench/bench.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char order[32];
+static const int64_t times[] = { 500, 100, 300, 200, 400 };
+static int calls;
+
+static int slow_and_fast(uint64_t *ops, int64_t *ns)
+{
+	strcat(order, "a");
+	*ns = times[calls++] * (int64_t)*ops;
+	return 0;
+}
+
+static int does_half(uint64_t *ops, int64_t *ns)
+{
+	strcat(order, "b");
+	*ops /= 2;
+	*ns = 1000;
+	return 0;
+}
+
+static int fails(uint64_t *ops, int64_t *ns)
+{
+	(void)ops;
+	(void)ns;
+	strcat(order, "c");
+	return -EAGAIN;
+}
+
+static void rounds_alternate(void **state)
+{
+	const struct bench a = { .name = "a", .ops = 10, .run = slow_and_fast };
+	const struct bench b = { .name = "b", .ops = 20, .run = does_half };
+	const struct bench c = { .name = "c", .ops = 1, .run = fails };
+	const struct bench *all[] = { &a, &b, &c };
+	struct bench_result r[3];
+
+	(void)state;
+	bench_run(all, 3, 5, false, r);
+	assert_string_equal(order, "abcabababab");
+
+	assert_int_equal(r[0].rounds, 5);
+	assert_int_equal((int)bench_median(&r[0]), 300);
+	assert_int_equal((int)bench_min(&r[0]), 100);
+
+	assert_int_equal(r[1].ops, 10);
+	assert_int_equal((int)bench_median(&r[1]), 100);
+
+	assert_int_equal(r[2].err, -EAGAIN);
+	assert_int_equal(r[2].rounds, 0);
+}
+
+static void every_floor_works(void **state)
+{
+	(void)state;
+	for (const struct bench *b = bench_floors; b->name; b++) {
+		uint64_t ops = 1000;
+		int64_t ns = -1;
+		int err = b->run(&ops, &ns);
+
+		if (err == -ENODEV)
+			continue;
+		assert_int_equal(err, 0);
+		assert_true(ops > 0 && ops <= 1000);
+		assert_true(ns > 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rounds_alternate),
+		cmocka_unit_test(every_floor_works),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

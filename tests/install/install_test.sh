@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# install_test.sh - what is installed can be used, alone and from any place.
+#
+# usage: install_test.sh build-directory cmake cc
+set -eu
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=$(cd "$1" && pwd)
+cmake=$2
+cc=$3
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+unset DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH CFLAGS LDFLAGS
+strict=(-Wall -Wextra -Werror)
+
+step() {
+	echo "--- $*"
+}
+
+die() {
+	echo "install_test: $*" >&2
+	exit 1
+}
+
+# The first argument is a program that must print the version of the library.
+expect_version() {
+	local got
+
+	got=$(LD_LIBRARY_PATH=$libdir "$1") || die "$1 fails"
+	[[ $got == "$version" ]] || die "$1 says '$got', not '$version'"
+}
+
+# Is the first argument linked to libweft.so?
+is_shared() {
+	LC_ALL=C readelf -d "$1" | grep -q 'NEEDED.*libweft\.so\.'
+}
+
+pc() {
+	PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config "$@" weft
+}
+
+# Build by pkg-config against the installation in $prefix; "$@" goes to it.
+use_pkg_config() {
+	pcfile=$(cd "$prefix" && find "$PWD" -name weft.pc)
+	[[ -n $pcfile ]] || die 'no weft.pc'
+	libdir=$(dirname "$(dirname "$pcfile")")
+	version=$(pc --modversion)
+	# Words on purpose: these are lists of flags.
+	"$cc" -std=gnu11 "${strict[@]}" $(pc --variable=fiber_cflags) \
+		$(pc "$@" --cflags) -o user_shared main.c $(pc "$@" --libs)
+	is_shared user_shared || die 'pkg-config --libs: not the shared library'
+	expect_version ./user_shared
+	"$cc" -std=gnu11 "${strict[@]}" $(pc "$@" --cflags) -static \
+		-o user_static main.c $(pc "$@" --static --libs)
+	expect_version ./user_static
+}
+
+cd "$tmp"
+cp "$here/main.c" .
+prefix=$tmp/first
+step 'install'
+"$cmake" --install "$build" --prefix "$prefix" >/dev/null
+if [[ -e $build/weft ]]; then
+	[[ -x $prefix/bin/weft ]] || die 'bin/weft is not there'
+fi
+
+step 'pkg-config, shared and static'
+use_pkg_config
+[[ $(pc --variable=fiber_cflags) == *-ftls-model=initial-exec* ]] ||
+	die 'fiber_cflags lacks -ftls-model=initial-exec'
+
+step 'find_package, shared and static'
+mkdir project
+cp "$here/CMakeLists.txt" "$here/main.c" project
+"$cmake" -S project -B project/build -G Ninja \
+	-DCMAKE_PREFIX_PATH="$prefix" -DWANTED_VERSION="$version" \
+	-DCMAKE_C_COMPILER="$cc" >project/log || die "$(cat project/log)"
+"$cmake" --build project/build >project/log || die "$(cat project/log)"
+is_shared project/build/user_weft || die 'weft::weft is not shared'
+! is_shared project/build/user_static || die 'weft::static is not static'
+expect_version project/build/user_weft
+expect_version project/build/user_static
+
+step 'every header alone, as C11 and as C++17'
+headers=$(cd "$prefix/include" && echo weft/*.h)
+for header in $headers; do
+	echo "#include <$header>" >alone.c
+	"$cc" -std=gnu11 "${strict[@]}" -I"$prefix/include" -fsyntax-only alone.c
+	if command -v g++ >/dev/null; then
+		g++ -std=c++17 "${strict[@]}" -I"$prefix/include" \
+			-fsyntax-only -x c++ alone.c
+	fi
+done
+
+step 'only weft_ symbols are exported'
+# The version's own name (WEFT_0.1) is a symbol of type A.
+symbols=$(nm -D --defined-only "$libdir/libweft.so" |
+	awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }')
+[[ -n $symbols ]] || die 'nothing is exported'
+! others=$(grep -v '^weft_' <<<"$symbols") || die "also exported: $others"
+
+step 'nothing but libc is needed'
+needed=$(LC_ALL=C readelf -d "$libdir/libweft.so" |
+	sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+for library in $needed; do
+	case $library in
+	libc.so.* | libpthread.so.* | ld-linux*) ;;
+	*) die "libweft.so needs $library" ;;
+	esac
+done
+
+step 'a moved installation still works'
+mv "$prefix" "$tmp/second"
+prefix=$tmp/second
+use_pkg_config
+use_pkg_config --define-prefix
+
+step 'DESTDIR'
+DESTDIR=$tmp/stage "$cmake" --install "$build" --prefix /opt/weft >/dev/null
+prefix=$tmp/stage/opt/weft
+use_pkg_config
+
+echo 'install_test: passed'
