@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/os/self_test.c - every thread has one word of its own, NULL at first.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "os/os.h"
+
+#define THREADS 8
+
+struct visit {
+	pthread_barrier_t *all_set;
+	void *at_start;
+	bool kept;		/* what it set, while all others set theirs */
+};
+
+static void *visitor(void *arg)
+{
+	struct visit *v = arg;
+
+	v->at_start = wf_os_self();
+	wf_os_self_set(v);
+	pthread_barrier_wait(v->all_set);
+	v->kept = wf_os_self() == v;
+	return NULL;
+}
+
+static void it_is_null_until_set(void **state)
+{
+	int something;
+
+	(void)state;
+	assert_null(wf_os_self());
+	wf_os_self_set(&something);
+	assert_ptr_equal(wf_os_self(), &something);
+	wf_os_self_set(NULL);
+	assert_null(wf_os_self());
+}
+
+/* Twice: the second threads have the memory that the first ones left. */
+static void every_thread_has_its_own(void **state)
+{
+	(void)state;
+	wf_os_self_set(state);
+	for (int again = 0; again < 2; again++) {
+		struct visit visits[THREADS];
+		pthread_t threads[THREADS];
+		pthread_barrier_t all_set;
+
+		pthread_barrier_init(&all_set, NULL, THREADS);
+		for (int i = 0; i < THREADS; i++) {
+			visits[i] = (struct visit){ &all_set, &all_set, false };
+			assert_int_equal(pthread_create(&threads[i], NULL,
+						 visitor, &visits[i]), 0);
+		}
+		for (int i = 0; i < THREADS; i++) {
+			pthread_join(threads[i], NULL);
+			assert_null(visits[i].at_start);
+			assert_true(visits[i].kept);
+		}
+		pthread_barrier_destroy(&all_set);
+		assert_ptr_equal(wf_os_self(), state);
+	}
+	wf_os_self_set(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_null_until_set),
+		cmocka_unit_test(every_thread_has_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
