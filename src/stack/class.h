@@ -6,17 +6,17 @@
  * four pages (at least 16 KiB), the largest 1 GiB.  A slot of a class is
  *
  *	low						       high
- *	| guard | slack |	  promised	     | colour |
- *	|	|<------------ usable --------------->|
- *	|<-------------------- stride ----------------------->|
+ *	| guard | slack |	  promised	      | head, colour |
+ *	|<-------------------------- stride ------------------------->|
  *
  * guard	faults on any access; wide enough that a frame cannot step over
  *		it (WF_ARCH_GUARD_BYTES)
- * slack	room beyond the promise, so that a fiber which has used a little
- *		of its stack can still run another one, with its full promise,
- *		as a call on the same stack
- * colour	a few hundred bytes that differ from slot to slot, so that the
- *		tops of many stacks do not fall into the same cache sets
+ * slack	room beyond the promise, a quarter of it and more, so that a
+ *		fiber which has used a little of its stack can still run another
+ *		one, with its full promise, as a call on the same stack
+ * head		struct wf_stack; it and the colour are taken from the slack
+ * colour	up to 2 KiB that differ from slot to slot, so that the tops of
+ *		many stacks do not fall into the same cache sets
  *
  * The stride is an odd number of pages, for the same reason one level down.
  * Only address space is reserved; a page costs memory when it is first touched.

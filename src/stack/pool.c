@@ -166,16 +166,20 @@ int wf_stack_pool_promise(struct wf_stack_pool *p, unsigned cls, size_t n)
 	struct wf_stack_store *st = &p->store[cls];
 
 	for (;;) {
-		bool covered;
+		bool covered, absurd;
 		int err;
 
 		wf_lock(&p->lock);
-		covered = needed(p, st, st->promised + n) <= st->ready;
+		absurd = n > SIZE_MAX / 2 / st->shape.stride - st->promised;
+		covered = !absurd &&
+			needed(p, st, st->promised + n) <= st->ready;
 		if (covered)
 			st->promised += n;
 		wf_unlock(&p->lock);
 		if (covered)
 			return 0;
+		if (absurd)
+			return -ENOMEM;
 		err = grow(p, cls, n);
 		if (err)
 			return err;

@@ -126,7 +126,10 @@ void wf_stack_pool_trim(struct wf_stack_pool *p);
 
 void wf_stack_pool_stats(struct wf_stack_pool *p, struct wf_stack_stats *stats);
 
-/* Do the invariants hold?  Walks everything, under both locks. */
+/*
+ * Do the invariants hold?  Walks everything, under both locks.  Not while a
+ * cache is being opened: it counts before there are stacks for it.
+ */
 bool wf_stack_pool_check(struct wf_stack_pool *p);
 
 #endif

@@ -134,6 +134,29 @@ static void no_memory_is_an_error_and_no_loss(void **state)
 	kit_close(&kit);
 }
 
+/* More than the address space holds: refused before anything is mapped. */
+static void an_absurd_promise_is_refused_at_once(void **state)
+{
+	struct wf_stack_stats before;
+	unsigned cls;
+
+	(void)state;
+	kit_open(&kit, NULL);
+	cls = kit_class(&kit, 0);
+	assert_int_equal(wf_stack_pool_promise(&kit.pool, cls, 1), 0);
+	before = kit_stats(&kit);
+	for (size_t less = 0; less < 4; less++) {
+		assert_int_equal(wf_stack_pool_promise(
+			&kit.pool, cls, SIZE_MAX - less), -ENOMEM);
+		assert_int_equal(wf_stack_pool_promise(
+			&kit.pool, cls, SIZE_MAX / 2 - less), -ENOMEM);
+	}
+	assert_int_equal(kit_stats(&kit).promised, 1);
+	assert_int_equal(kit_stats(&kit).arenas, before.arenas);
+	wf_stack_pool_release(&kit.pool, cls, 1);
+	kit_close(&kit);
+}
+
 /* A large arena is refused; one as small as is needed will do. */
 static void a_small_arena_helps_when_a_large_one_is_refused(void **state)
 {
@@ -634,6 +657,7 @@ int main(void)
 		TEST(there_are_more_stacks_than_credits),
 		TEST(there_are_more_with_every_cache),
 		TEST(no_memory_is_an_error_and_no_loss),
+		TEST(an_absurd_promise_is_refused_at_once),
 		TEST(a_small_arena_helps_when_a_large_one_is_refused),
 		TEST(a_million_stacks_cost_little),
 		TEST(memory_is_given_back),
