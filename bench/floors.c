@@ -103,7 +103,7 @@ struct duel {
 	void (*wait)(_Atomic(uint32_t) *word, uint32_t until);
 	void (*tell)(_Atomic(uint32_t) *word, uint32_t value);
 	int64_t ns;
-	int err;
+	int err[2];
 };
 
 /* Waiting ends with what was waited for, or when it is over. */
@@ -141,7 +141,7 @@ static void answer(void *arg)
 {
 	struct duel *d = arg;
 
-	(void)wf_os_thread_pin(d->cpu[1]);
+	d->err[1] = wf_os_thread_pin(d->cpu[1]);
 	for (uint32_t i = 0;; i++) {
 		d->wait(&d->word, 2 * i + 1);
 		if (wf_load_rlx(&d->word) == DUEL_OVER)
@@ -153,14 +153,9 @@ static void answer(void *arg)
 static void ask(void *arg)
 {
 	struct duel *d = arg;
-	struct wf_os_thread other;
 	int64_t start;
 
-	d->err = wf_os_thread_pin(d->cpu[0]);
-	if (!d->err)
-		d->err = wf_os_thread_start(&other, answer, d, 0, "answer");
-	if (d->err)
-		return;
+	d->err[0] = wf_os_thread_pin(d->cpu[0]);
 	start = wf_os_now_ns();
 	for (uint32_t i = 0; i < d->rounds; i++) {
 		d->tell(&d->word, 2 * i + 1);
@@ -170,23 +165,27 @@ static void ask(void *arg)
 	}
 	d->ns = wf_os_now_ns() - start;
 	d->tell(&d->word, DUEL_OVER);
-	wf_os_thread_join(&other);
 }
 
 /* Threads of their own, so that the caller's affinity stays as it is. */
 static int duel(struct duel *d, int64_t *ns)
 {
-	struct wf_os_thread asker;
+	struct wf_os_thread thread[2];
 	int err;
 
 	if (d->cpu[1] >= wf_os_cpus_allowed())
 		return -ENODEV;
-	err = wf_os_thread_start(&asker, ask, d, 0, "ask");
+	err = wf_os_thread_start(&thread[1], answer, d, 0, "answer");
 	if (err)
 		return err;
-	wf_os_thread_join(&asker);
+	err = wf_os_thread_start(&thread[0], ask, d, 0, "ask");
+	if (err)
+		d->tell(&d->word, DUEL_OVER);
+	else
+		wf_os_thread_join(&thread[0]);
+	wf_os_thread_join(&thread[1]);
 	*ns = d->ns;
-	return d->err;
+	return err ? err : d->err[0] ? d->err[0] : d->err[1];
 }
 
 static int floor_line(uint64_t *ops, int64_t *ns)
