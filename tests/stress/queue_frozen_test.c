@@ -550,7 +550,10 @@ static void play(void *arg, unsigned self)
 		produce(self - CONSUMERS);
 }
 
-/* Consumer 0, whose inbox has EARLY items in in, and with out in out too. */
+/*
+ * Consumer 0 looks into an inbox with EARLY items in its in; if out is true,
+ * these are in out, less the share that was run, and as many more are in in.
+ */
 static void run_game(unsigned from, bool out, size_t held)
 {
 	size_t ran = 0;
