@@ -98,16 +98,20 @@ static struct wf_batch cut(weft_task *first, size_t n, weft_task **rest)
 size_t wf_inbox_take(struct wf_inbox *mine, struct wf_inbox *from,
 	size_t sharers, size_t max, struct wf_batch *out, bool *rest)
 {
-	struct wf_batch all = take_all(from), some;
+	struct wf_batch all, some;
 	weft_task *left;
 	size_t share, n;
 
 	*rest = false;
+	if (max == 0)
+		return 0;
+	all = take_all(from);
 	if (all.first == NULL)
 		return 0;
 	if (all.last != NULL)
 		all.last->next_ = NULL;
 	share = wf_share(all.count, sharers, max);
+	/* The count may say 0 of a chain that is there. */
 	some = cut(all.first, share > 0 ? share : 1, &left);
 	n = some.count;
 	if (left != NULL) {

@@ -192,6 +192,10 @@ static void a_take_appends_to_what_the_taker_has(void **state)
 	wf_batch_add(&batch, &tasks[2]);
 	wf_inbox_push(&inbox, &batch);
 	wf_batch_add(&batch, &tasks[0]);
+	/* Who has no room leaves everything where it is. */
+	assert_int_equal(
+		wf_inbox_take(&inbox, &inbox, 1, 0, &batch, &rest), 0);
+	assert_false(rest);
 	assert_int_equal(
 		wf_inbox_take(&inbox, &inbox, 1, 10, &batch, &rest), 2);
 	assert_int_equal(batch.count, 3);
