@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch/context.c - a new stack, as the entry stub expects it.
+ * arch/context.c - a new stack, as the entry code expects it.
  *
  *	top, aligned down to 16
  *	...

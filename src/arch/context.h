@@ -23,12 +23,12 @@
  *	It arrives by an indirect jump, never by `ret': the return predictor
  *	still holds the addresses of the stack that was left.
  *
- * The first frame of a started context is the entry stub.  Its unwind
+ * The first frame of a started context is the entry code.  Its unwind
  * information says that nothing called it, so debuggers, profilers and
  * backtrace() stop there.
  *
- * Each architecture has a folder with arch_context.h (the struct, the switch),
- * entry.S (the stub); context.c serves them all.
+ * Each architecture has a folder with arch_context.h (the struct, the switch)
+ * and entry.S (the entry code); context.c serves them all.
  *
  * Reads next: stack/stack.h, where the stacks come from.
  */

@@ -5,7 +5,7 @@
 # usage: gdb.sh program
 #
 # The program is the test arch/entry with debug information.  It is stopped at
-# the entry stub, in the function that the stub calls, and far below; the
+# the entry code, in the function that it calls, and far below; the
 # frames there are counted by hand in this script.
 set -eu
 program=$1

@@ -105,7 +105,7 @@ look_at_marks() {
 
 # x86-64 can keep a second stack of return addresses, which a switch does not
 # know of.  No program with a switch in it may ask for that: even if all C code
-# does, the entry stub that is linked to it does not.
+# does, the entry code that is linked to it does not.
 look_at_properties() {
 	[[ $arch == x86_64 ]] || return 0
 	compile "$@"

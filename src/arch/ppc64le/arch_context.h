@@ -19,7 +19,7 @@ struct wf_context {
 	void *toc;
 };
 
-/* What a new stack holds for the entry stub: words, and where entry is. */
+/* What a new stack holds for the entry code: words, and where entry is. */
 #define WF_START_WORDS 6
 #define WF_START_ENTRY 4
 

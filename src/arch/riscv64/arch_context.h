@@ -17,7 +17,7 @@ struct wf_context {
 	void *bp;		/* s1 */
 };
 
-/* What a new stack holds for the entry stub: words, and where entry is. */
+/* What a new stack holds for the entry code: words, and where entry is. */
 #define WF_START_WORDS 2
 #define WF_START_ENTRY 0
 
