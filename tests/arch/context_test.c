@@ -244,12 +244,29 @@ static wf_may_switch unsigned locals_and_jump(
 	return bytes_lost(&locals, sizeof(locals), seed);
 }
 
+/* A frame that clang finds by its base pointer: aligned, and of any size. */
+static wf_may_switch unsigned odd_frame_and_jump(
+	struct flow *from, struct flow *to, uint64_t seed)
+{
+	_Alignas(128) uint8_t aligned[128];
+	uint8_t variable[1 + seed % 61];
+	unsigned lost;
+
+	fill_bytes(aligned, sizeof(aligned), seed);
+	fill_bytes(variable, sizeof(variable), seed + 1);
+	flow_jump(from, to);
+	lost = bytes_lost(aligned, sizeof(aligned), seed);
+	return lost + bytes_lost(variable, sizeof(variable), seed + 1);
+}
+
 static void other_locals(struct flow *self)
 {
 	unsigned *lost = self->arg;
 
-	for (uint64_t seed = 1000; seed < 1100; seed++)
+	for (uint64_t seed = 1000; seed < 1100; seed++) {
 		*lost += locals_and_jump(self, self->from, seed);
+		*lost += odd_frame_and_jump(self, self->from, seed);
+	}
 }
 
 static void locals_of_all_sizes_survive(void **state)
@@ -261,8 +278,10 @@ static void locals_of_all_sizes_survive(void **state)
 	(void)state;
 	flow_open_thread(&a);
 	flow_open(&b, other_locals, &lost_there);
-	for (uint64_t seed = 0; seed < 100; seed++)
+	for (uint64_t seed = 0; seed < 100; seed++) {
 		lost_here += locals_and_jump(&a, &b, seed);
+		lost_here += odd_frame_and_jump(&a, &b, seed);
+	}
 	flow_switch(&a, &b);
 	assert_int_equal(lost_here, 0);
 	assert_int_equal(lost_there, 0);
