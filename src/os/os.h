@@ -105,11 +105,13 @@ void wf_os_thread_yield(void);
 /* Bind the calling thread to one CPU of those it may use, counted from 0. */
 int wf_os_thread_pin(unsigned nth);
 
-/*
- * How many workers make sense by default: the CPUs this process may use, or
- * the CPU quota of its control group, rounded up, if that is less; at least 1.
- */
+/* How many CPUs the calling thread may run on; at least 1. */
 unsigned wf_os_cpus_allowed(void);
+
+/*
+ * How many workers make sense by default: the CPUs that are allowed, or the CPU
+ * quota of our control group, rounded up, if that is less; at least 1.
+ */
 unsigned wf_os_cpus_default(void);
 
 /*

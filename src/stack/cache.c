@@ -51,17 +51,12 @@ static void change_places(struct wf_stack_shelf *shelf)
 struct wf_stack *wf_stack_take_slow(struct wf_stack_cache *c, unsigned cls)
 {
 	struct wf_stack_shelf *shelf = &c->shelf[cls];
-	struct wf_stack *s;
 
 	if (shelf->other.count > 0)
 		change_places(shelf);
 	else
 		wf_stack_pool_deal(c->pool, cls, &shelf->now);
-	s = shelf->now.list;
-	shelf->now.list = s->next;
-	shelf->now.count--;
-	wf_stack_open(s);
-	return s;
+	return wf_stack_take(c, cls);
 }
 
 void wf_stack_give_slow(struct wf_stack_cache *c, struct wf_stack *s)

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The calling process's mask, for any number of CPUs; NULL: no memory. */
+/* The calling thread's mask, for any number of CPUs; NULL: no memory. */
 static cpu_set_t *affinity(int *cpus)
 {
 	for (*cpus = 1024; *cpus <= 1 << 20; *cpus *= 2) {

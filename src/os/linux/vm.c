@@ -3,7 +3,7 @@
  * os/linux/vm.c - pages: mapped, guarded, given back.
  *
  * Many spans go to the kernel in one process_madvise on ourselves; where that
- * is refused (before Linux 6.14, or under valgrind, which does not know the
+ * is refused (by older kernels, and under valgrind, which does not know the
  * call) one madvise each does the same for about 0.3 us more.
  */
 #include "os/os.h"
