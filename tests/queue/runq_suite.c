@@ -281,41 +281,37 @@ static void all_that_was_taken_makes_room(void **state)
 	}
 }
 
-static void a_thief_takes_half_and_leaves_a_lone_entry(void **state)
+/* A thief with all the room it needs, from n entries, for every n. */
+static void steal_from_every_length(bool lone)
 {
 	struct ring r, to;
 
-	(void)state;
 	for (size_t c = 0; c < CAPS; c++) {
 		for (size_t n = 0; n <= caps[c]; n++) {
+			size_t taken = lone ? n - n / 2 : n / 2;
+
 			ring_open(&r, caps[c], 0);
 			ring_open(&to, caps[c], 0);
 			ring_fill(&r, n);
-			ring_steal(&to, &r, false);
-			assert_int_equal(r.len, n - n / 2);
-			assert_int_equal(to.len, n < 2 ? 0 : n / 2 - 1);
+			ring_steal(&to, &r, lone);
+			assert_int_equal(r.len, n - taken);
+			assert_int_equal(to.len, taken > 0 ? taken - 1 : 0);
 			ring_drain(&to);
 			ring_drain(&r);
 		}
 	}
 }
 
+static void a_thief_takes_half_and_leaves_a_lone_entry(void **state)
+{
+	(void)state;
+	steal_from_every_length(false);
+}
+
 static void a_thief_that_may_takes_the_lone_entry(void **state)
 {
-	struct ring r, to;
-
 	(void)state;
-	for (size_t c = 0; c < CAPS; c++) {
-		for (size_t n = 0; n <= caps[c]; n++) {
-			ring_open(&r, caps[c], 0);
-			ring_open(&to, caps[c], 0);
-			ring_fill(&r, n);
-			ring_steal(&to, &r, true);
-			assert_int_equal(r.len, n / 2);
-			ring_drain(&to);
-			ring_drain(&r);
-		}
-	}
+	steal_from_every_length(true);
 }
 
 static void a_thief_takes_no_more_than_it_has_room_for(void **state)

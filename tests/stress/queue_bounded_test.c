@@ -13,20 +13,13 @@
 
 #include "base/compiler.h"
 #include "queue/bounded.h"
+#include "stress/queue_items.h"
 #include "support/threads.h"
 
 enum { SIDE_MAX = 4, CAP_MAX = 256, ITEMS = 4000, TIME_MS = 500 };
 
 static const uint64_t caps[] = { 2, 4, 8, 64, 256 };
 enum { CAPS = sizeof(caps) / sizeof(caps[0]) };
-
-/* The plain fields let ThreadSanitizer see who is ordered after whom. */
-struct item {
-	weft_task task;
-	unsigned producer;
-	size_t seq;			/* counted by its producer */
-	unsigned taker;			/* written by who takes it */
-};
 
 static struct game {
 	struct wf_bounded queue;

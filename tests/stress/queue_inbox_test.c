@@ -15,19 +15,11 @@
 #include "base/compiler.h"
 #include "base/random.h"
 #include "queue/inbox.h"
+#include "stress/queue_items.h"
 #include "support/threads.h"
 
-enum { PRODUCERS = 4, CONSUMERS = 4, BATCH_MAX = 20 };
+enum { PRODUCERS = 4, CONSUMERS = 4 };
 enum { EACH = 20000, TIME_MS = 800 };
-
-/* All written by the producer before the push, and read by the taker. */
-struct item {
-	weft_task task;
-	unsigned producer;
-	unsigned inbox;			/* where it was pushed */
-	size_t seq;			/* counted by its producer */
-	unsigned taker;			/* written by who takes it */
-};
 
 struct consumer {
 	struct wf_inbox inbox;
@@ -56,16 +48,13 @@ static void produce(unsigned self)
 	wf_random_seed(&random, game.seed + self);
 	while (seq < game.each) {
 		unsigned to = wf_random_below(&random, game.consumers);
-		bool one = wf_random_below(&random, 2);
-		size_t n = one ? 1 : 1 + wf_random_below(&random, BATCH_MAX);
 		struct wf_batch batch = { 0 };
+		size_t first = seq;
 
-		for (; n > 0 && seq < game.each; n--, seq++) {
-			items[seq].producer = self;
-			items[seq].inbox = to;
-			items[seq].seq = seq;
-			wf_batch_add(&batch, &items[seq].task);
-		}
+		seq = items_batch(
+			items, seq, game.each, self, &random, &batch);
+		for (size_t at = first; at < seq; at++)
+			items[at].inbox = to;
 		wf_inbox_push(&game.consumer[to].inbox, &batch);
 	}
 }
@@ -97,7 +86,7 @@ static void look_at(struct consumer *c, unsigned self, struct wf_batch *out)
 static size_t take(unsigned self, unsigned from)
 {
 	struct consumer *c = &game.consumer[self];
-	size_t max = 1 + wf_random_below(&c->random, 2 * BATCH_MAX);
+	size_t max = 1 + wf_random_below(&c->random, 2 * ITEMS_BATCH_MAX);
 	struct wf_batch out = { 0 };
 	bool rest;
 	size_t n = wf_inbox_take(&c->inbox, &game.consumer[from].inbox,

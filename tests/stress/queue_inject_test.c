@@ -14,19 +14,11 @@
 #include "base/compiler.h"
 #include "base/random.h"
 #include "queue/inject.h"
+#include "stress/queue_items.h"
 #include "support/threads.h"
 
-enum { PRODUCERS = 4, CONSUMERS = 4, BATCH_MAX = 40 };
+enum { PRODUCERS = 4, CONSUMERS = 4 };
 enum { EACH = 20000, TIME_MS = 800 };
-
-/* All written by the producer before the push, and read by the taker. */
-struct item {
-	weft_task task;
-	unsigned producer;
-	size_t seq;			/* counted by its producer */
-	bool more;			/* the next is of the same batch */
-	unsigned taker;			/* written by who takes it */
-};
 
 struct consumer {
 	struct wf_random random;
@@ -55,16 +47,10 @@ static void produce(unsigned self)
 
 	wf_random_seed(&random, game.seed + self);
 	while (seq < game.each) {
-		bool one = wf_random_below(&random, 2);
-		size_t n = one ? 1 : 1 + wf_random_below(&random, BATCH_MAX);
 		struct wf_batch batch = { 0 };
 
-		for (; n > 0 && seq < game.each; n--, seq++) {
-			items[seq].producer = self;
-			items[seq].seq = seq;
-			items[seq].more = n > 1 && seq + 1 < game.each;
-			wf_batch_add(&batch, &items[seq].task);
-		}
+		seq = items_batch(
+			items, seq, game.each, self, &random, &batch);
 		wf_inject_push(&game.queue, &batch);
 	}
 }
@@ -94,7 +80,8 @@ static void consume(unsigned self)
 
 	wf_random_seed(&c->random, game.seed + PRODUCERS + self);
 	while (!threads_goal_over(&game.goal)) {
-		size_t max = 1 + wf_random_below(&c->random, BATCH_MAX);
+		size_t max =
+			1 + wf_random_below(&c->random, 2 * ITEMS_BATCH_MAX);
 		struct wf_batch out = { 0 };
 		size_t n = wf_inject_take(&game.queue, max, &out);
 
