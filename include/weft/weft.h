@@ -6,6 +6,10 @@
 #define WEFT_WEFT_H
 
 #include <weft/attr.h>
+#include <weft/fiber.h>
+#include <weft/group.h>
+#include <weft/obs.h>
+#include <weft/runtime.h>
 #include <weft/task.h>
 #include <weft/time.h>
 #include <weft/version.h>

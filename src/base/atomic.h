@@ -46,6 +46,14 @@
 #define wf_sub_acqrel(p, v)                                                \
 	atomic_fetch_sub_explicit(p, v, memory_order_acq_rel)
 
+/* Bits: what was there before. */
+#define wf_or_rlx(p, v) atomic_fetch_or_explicit(p, v, memory_order_relaxed)
+#define wf_or_acqrel(p, v)                                                 \
+	atomic_fetch_or_explicit(p, v, memory_order_acq_rel)
+#define wf_and_rlx(p, v) atomic_fetch_and_explicit(p, v, memory_order_relaxed)
+#define wf_and_acqrel(p, v)                                                \
+	atomic_fetch_and_explicit(p, v, memory_order_acq_rel)
+
 /*
  * Compare and swap: true if *p was *expected and is now v; otherwise *expected
  * is what *p was.  The order named holds on success; failure orders nothing.

@@ -102,6 +102,12 @@ int wf_os_thread_start(struct wf_os_thread *t, void (*fn)(void *), void *arg,
 void wf_os_thread_join(struct wf_os_thread *t);
 void wf_os_thread_yield(void);
 
+/*
+ * Ask for the calling thread to be run soon after it wakes, for ns at a time:
+ * advice, for threads that do little.  Needs no privilege; older kernels cannot.
+ */
+void wf_os_thread_slice(int64_t ns);
+
 /* Bind the calling thread to one CPU of those it may use, counted from 0. */
 int wf_os_thread_pin(unsigned nth);
 

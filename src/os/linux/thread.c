@@ -8,6 +8,8 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct start {
 	void (*fn)(void *);
@@ -84,4 +86,26 @@ void wf_os_thread_join(struct wf_os_thread *t)
 void wf_os_thread_yield(void)
 {
 	(void)sched_yield();
+}
+
+/* glibc 2.36 has neither the struct nor the call. */
+struct sched_attributes {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime;
+	uint64_t deadline;
+	uint64_t period;
+};
+
+void wf_os_thread_slice(int64_t ns)
+{
+	struct sched_attributes a = { .size = sizeof(a) };
+
+	if (syscall(SYS_sched_getattr, 0, &a, sizeof(a), 0) != 0)
+		return;
+	a.runtime = (uint64_t)ns;
+	(void)syscall(SYS_sched_setattr, 0, &a, 0);
 }

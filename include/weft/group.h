@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * weft/group.h - wait until a number of things are done.
+ *
+ *	weft_group g = { 0 };
+ *
+ *	weft_group_add(&g, 10);
+ *	... start ten fibers, each ends with weft_group_done(&g) ...
+ *	err = weft_group_wait(&g, WEFT_FOREVER);
+ *
+ * All-zero is valid and there is no destroy.
+ */
+#ifndef WEFT_GROUP_H
+#define WEFT_GROUP_H
+
+#include <stdint.h>
+
+#include <weft/attr.h>
+#include <weft/time.h>
+
+WEFT_BEGIN_DECLS
+
+typedef struct weft_group {
+	uint64_t state_;
+	void *waiters_;
+} weft_group;
+
+/*
+ * There are n more things to wait for (n < 0: less).  A count below zero or
+ * above 2^60 is misuse: one line, abort.
+ *
+ * Context: any.  Never switches.
+ */
+WEFT_API void weft_group_add(weft_group *g, int64_t n);
+
+/*
+ * One thing is done.  If it was the last one, whoever waits goes on; the group
+ * is not touched after they can.
+ *
+ * Context: any.  Never switches.
+ * Order:   everything before happens before the weft_group_wait that it ends
+ *	    returns.
+ */
+WEFT_API void weft_group_done(weft_group *g);
+
+/*
+ * Wait until the count is zero.
+ *
+ * Returns 0, and the group may be freed or used anew at once; -ETIMEDOUT at the
+ * deadline; -ECANCELED if the calling fiber was cancelled; -ENOTSUP in a fiber
+ * for a deadline that is neither past nor WEFT_FOREVER.
+ *
+ * Context: fiber (may switch) or plain thread (blocks it).
+ */
+WEFT_API WEFT_MUST_CHECK int weft_group_wait(weft_group *g, weft_time deadline);
+
+WEFT_END_DECLS
+
+#endif

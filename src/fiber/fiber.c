@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fiber/fiber.c - the two state words of a fiber: every transition that has
+ * more than one possible winner.
+ */
+#include "fiber/fiber.h"
+
+#include "base/assert.h"
+
+_Static_assert(offsetof(weft_fiber, task) == 0, "a fiber is a task");
+
+void wf_fiber_task_run(weft_task *task)
+{
+	wf_assert(false,
+		"fiber %p was run by an executor that cannot run fibers",
+		(void *)task);
+}
+
+bool wf_fiber_claim(weft_task *task)
+{
+	weft_fiber *f = wf_fiber_of(task);
+	uint16_t seen = wf_load_rlx(&f->state);
+
+	while (seen & WF_FIBER_FRESH) {
+		/*
+		 * [pair: fiber.fresh] See what spawn wrote.  A stale ticket may
+		 * meet a fiber spawned elsewhere, which came here through no
+		 * queue: were this relaxed, its function could be read as that
+		 * of the fiber before it.
+		 */
+		if (wf_cas_acq(&f->state, &seen,
+			    (uint16_t)(seen & ~WF_FIBER_FRESH)))
+			return true;
+	}
+	return false;
+}
+
+bool wf_wait_begin(weft_fiber *f, uint64_t *epoch)
+{
+	uint64_t seen = wf_load_rlx(&f->wait), armed;
+
+	do {
+		if (seen & WF_WAIT_CANCELLED)
+			return false;
+		armed = seen + WF_WAIT_EPOCH + WF_WAIT_ARMED;
+		/* Relaxed: who claims learns the epoch from an object later. */
+	} while (!wf_cas_weak_rlx(&f->wait, &seen, armed));
+	*epoch = armed / WF_WAIT_EPOCH;
+	return true;
+}
+
+bool wf_wait_end(weft_fiber *f)
+{
+	uint64_t seen = wf_load_rlx(&f->wait);
+
+	/* [pair: fiber.wake] See what the claimer did before. */
+	while (!wf_cas_weak_acq(&f->wait, &seen,
+		seen & ~(WF_WAIT_PHASE | WF_WAIT_CUT)))
+		continue;
+	return seen & WF_WAIT_CUT;
+}
+
+/* One step of WAIT from phase to phase, in the epoch that seen has. */
+static bool step(weft_fiber *f, uint64_t *seen, uint64_t from, uint64_t to)
+{
+	if ((*seen & WF_WAIT_PHASE) != from)
+		return false;
+	/*
+	 * [pair: fiber.wake] What the waker did before it claimed is seen by
+	 * the fiber that goes on.
+	 * [pair: fiber.park] The saved context is seen by whoever claims.
+	 */
+	return wf_cas_acqrel(
+		&f->wait, seen, (*seen & ~WF_WAIT_PHASE) | to);
+}
+
+bool wf_wait_park(weft_fiber *f)
+{
+	uint64_t seen = wf_load_rlx(&f->wait);
+
+	while ((seen & WF_WAIT_PHASE) == WF_WAIT_ARMED)
+		/* [pair: fiber.park] */
+		if (step(f, &seen, WF_WAIT_ARMED, WF_WAIT_PARKED))
+			return true;
+	return false;
+}
+
+/* Claim the wait that seen shows, as long as it is that one. */
+static enum wf_claim claim(weft_fiber *f, uint64_t seen, uint64_t claimed)
+{
+	uint64_t epoch = seen / WF_WAIT_EPOCH;
+
+	while (seen / WF_WAIT_EPOCH == epoch) {
+		if (step(f, &seen, WF_WAIT_PARKED, claimed))
+			return WF_CLAIM_WAKE;
+		if (step(f, &seen, WF_WAIT_ARMED, claimed))
+			return WF_CLAIM_RUNS;
+		if ((seen & WF_WAIT_PHASE) == WF_WAIT_CLAIMED ||
+			(seen & WF_WAIT_PHASE) == WF_WAIT_IDLE)
+			break;
+	}
+	return WF_CLAIM_LOST;
+}
+
+enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t epoch)
+{
+	uint64_t seen = wf_load_rlx(&f->wait);
+
+	if (seen / WF_WAIT_EPOCH != epoch)
+		return WF_CLAIM_LOST;
+	return claim(f, seen, WF_WAIT_CLAIMED);
+}
+
+enum wf_claim wf_wait_cancel(weft_fiber *f)
+{
+	uint64_t seen = wf_load_rlx(&f->wait);
+
+	while (!wf_cas_weak_rlx(&f->wait, &seen, seen | WF_WAIT_CANCELLED))
+		continue;
+	return claim(f, seen | WF_WAIT_CANCELLED,
+		WF_WAIT_CLAIMED | WF_WAIT_CUT);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fiber/slab.h - where descriptors come from: slabs, a depot, caches.
+ *
+ * Descriptors are carved from slabs, aligned mappings that live as long as the
+ * runtime; the slab a descriptor is in, and by it its runtime, is found from
+ * its address.  Free ones are kept as magazines, lists of at most one batch:
+ *
+ *	a cache	two magazines of a processor, without atomics.  When the one in
+ *		use runs empty or full they change places, and only when that
+ *		does not help a whole one is traded with
+ *	depot	the full magazines of the pool, under a lock
+ *
+ * So spawning here and ending there neither leaks nor bounces.
+ *
+ * Roles.  A cache has one OWNER at a time.  The pool is anyone's.
+ *
+ * Reads next: sched/proc.h, who owns a cache.
+ */
+#ifndef WF_FIBER_SLAB_H
+#define WF_FIBER_SLAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/units.h"
+#include "fiber/fiber.h"
+#include "os/lock.h"
+
+#define WF_SLAB_BYTES WF_MIB
+#define WF_FIBER_BATCH 64
+
+struct wf_slab {
+	void *rt;			/* whose fibers these are; fixed */
+	struct wf_slab *next;		/* the one made before; fixed */
+	void *mapping;			/* that it is part of; fixed */
+	size_t mapping_bytes;
+	_Atomic(uint32_t) used;		/* descriptors ever handed out */
+	weft_fiber fiber[];
+};
+
+#define WF_SLAB_FIBERS                                                     \
+	((WF_SLAB_BYTES - offsetof(struct wf_slab, fiber)) / sizeof(weft_fiber))
+
+/* Linked by task.next_; all-zero is empty. */
+struct wf_magazine {
+	weft_fiber *list;
+	uint32_t count;
+};
+
+struct wf_fiber_pool {
+	struct wf_lock lock;
+	void *rt;			/* fixed */
+	_Atomic(struct wf_slab *) slabs;	/* written by lock */
+	weft_fiber *depot;		/* by lock: firsts of full magazines,
+					   linked by result */
+};
+
+/* Owner only; all-zero is empty. */
+struct wf_fiber_cache {
+	struct wf_magazine now;
+	struct wf_magazine other;
+};
+
+void wf_fiber_pool_open(struct wf_fiber_pool *pool, void *rt);
+
+/* No descriptor may be in use. */
+void wf_fiber_pool_close(struct wf_fiber_pool *pool);
+
+/* Refill an empty cache; -ENOMEM.  Make room in a full one. */
+wf_must_check int wf_fiber_cache_fill(
+	struct wf_fiber_cache *c, struct wf_fiber_pool *pool);
+void wf_fiber_cache_drain(
+	struct wf_fiber_cache *c, struct wf_fiber_pool *pool);
+
+/* The runtime that f belongs to. */
+static inline void *wf_fiber_rt(const weft_fiber *f)
+{
+	uintptr_t slab = (uintptr_t)f & ~(uintptr_t)(WF_SLAB_BYTES - 1);
+
+	return ((struct wf_slab *)slab)->rt;
+}
+
+/* A free descriptor, or NULL if there is no memory. */
+static inline weft_fiber *wf_fiber_take(
+	struct wf_fiber_cache *c, struct wf_fiber_pool *pool)
+{
+	weft_fiber *f;
+
+	if (wf_unlikely(c->now.count == 0) && wf_fiber_cache_fill(c, pool) != 0)
+		return NULL;
+	f = c->now.list;
+	c->now.list = wf_fiber_of(f->task.next_);
+	c->now.count--;
+	return f;
+}
+
+/* Back; its state is 0. */
+static inline void wf_fiber_give(struct wf_fiber_cache *c,
+	struct wf_fiber_pool *pool, weft_fiber *f)
+{
+	if (wf_unlikely(c->now.count == WF_FIBER_BATCH))
+		wf_fiber_cache_drain(c, pool);
+	f->task.next_ = &c->now.list->task;
+	c->now.list = f;
+	c->now.count++;
+}
+
+/*
+ * Call visit for every descriptor there is, free ones too.  Others may take and
+ * give meanwhile.
+ */
+void wf_fiber_pool_walk(struct wf_fiber_pool *pool,
+	void (*visit)(weft_fiber *f, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/finish.c - the end of a fiber.
+ */
+#include "sched/finish.h"
+
+#include "sched/runtime.h"
+#include "sched/wait.h"
+
+/* Make part 2 what it is in a free descriptor. */
+static void clean(weft_fiber *f)
+{
+	uint64_t wait = wf_load_rlx(&f->wait);
+
+	wf_store_rlx(&f->wait, wait & ~(WF_WAIT_EPOCH - 1));
+	wf_store_rlx(&f->name, NULL);
+	wf_store_rlx(&f->entry, NULL);
+	wf_store_rlx(&f->waits_for, NULL);
+	wf_store_rlx(&f->waits_on, NULL);
+}
+
+static inline void release(struct wf_fiber_cache *cache, struct weft_rt *rt,
+	weft_fiber *f)
+{
+	if (f->flags & WF_FIBER_USED)
+		clean(f);
+	wf_store_rlx(&f->state, 0);
+	wf_fiber_give(cache, &rt->fibers, f);
+}
+
+void wf_fiber_free(weft_fiber *f)
+{
+	struct weft_rt *rt = wf_fiber_rt(f);
+	struct wf_thread *t = wf_enter();
+
+	if (wf_likely(t != NULL && t->rt == rt)) {
+		release(&t->proc->fibers, rt, f);
+		return;
+	}
+	wf_lock(&rt->outside.lock);
+	release(&rt->outside.fibers, rt, f);
+	wf_unlock(&rt->outside.lock);
+}
+
+static inline void count_end(struct wf_proc *p)
+{
+	uint64_t n = wf_load_rlx(&p->counters.finished) + 1;
+
+	/* [pair: rt.finished] Who sees the end sees the beginning too. */
+	wf_store_rel(&p->counters.finished, n);
+}
+
+/* Somebody joins, has joined, or will; f is not ours when this returns. */
+static wf_noinline void hand_over(
+	struct wf_thread *t, weft_fiber *f, void *result)
+{
+	uint16_t old;
+
+	f->result = result;
+	/*
+	 * [pair: fiber.done] The joiner sees the result and all that f did, and
+	 * we see its waiter.  If nobody waits yet this is our last access.
+	 */
+	old = wf_or_acqrel(&f->state, WF_FIBER_DONE);
+	if (old & WF_FIBER_DETACHED)
+		release(&t->proc->fibers, t->rt, f);
+	else if ((old & WF_FIBER_JOINED) && !wf_waiter_wake(f->joiner))
+		/* [pair: fiber.letgo] It gave up; we are done with its frame. */
+		(void)wf_or_acqrel(&f->state, WF_FIBER_LETGO);
+}
+
+void wf_finish(struct wf_thread *t, weft_fiber *f, void *result)
+{
+	struct wf_proc *p = t->proc;
+
+	if (wf_likely(f->cls == t->rt->cls))
+		wf_stack_credit_back(&p->stacks, f->cls);
+	if (wf_likely(wf_load_rlx(&f->state) & WF_FIBER_DETACHED))
+		release(&p->fibers, t->rt, f);
+	else
+		hand_over(t, f, result);
+	count_end(p);
+}
+
+void wf_finish_inline(struct wf_thread *t, weft_fiber *f)
+{
+	struct wf_proc *p = t->proc;
+
+	wf_stack_credit_back(&p->stacks, f->cls);
+	release(&p->fibers, t->rt, f);
+	count_end(p);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/gate.c - the gate's phases.
+ */
+#include "sched/gate.h"
+
+#include "base/units.h"
+
+#define ALONE_NS (800 * WF_NS_PER_US)	/* measured for so long */
+#define SETTLE_NS (300 * WF_NS_PER_US)	/* a thief gets going */
+#define TRIAL_NS (800 * WF_NS_PER_US)
+#define OPEN_NS (64 * WF_NS_PER_MS)
+#define SHUT_MIN_NS (4 * WF_NS_PER_MS)
+#define SHUT_MAX_NS (256 * WF_NS_PER_MS)
+
+static void enter(struct wf_gate *gate, enum wf_gate_phase phase,
+	int64_t now_ns, uint64_t ticks)
+{
+	gate->phase = phase;
+	gate->since_ns = now_ns;
+	gate->ticks = ticks;
+}
+
+/* Tasks per millisecond since the phase, or its window, began. */
+static uint64_t rate(const struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
+{
+	return (ticks - gate->ticks) * (uint64_t)WF_NS_PER_MS /
+		(uint64_t)(now_ns - gate->since_ns);
+}
+
+static void alone(
+	struct wf_gate *gate, int64_t now_ns, uint64_t ticks, bool backlog)
+{
+	/* A pause in between, or nothing to steal: begin again. */
+	if (!backlog || now_ns - gate->since_ns > 4 * ALONE_NS) {
+		enter(gate, WF_GATE_ALONE, now_ns, ticks);
+	} else if (now_ns - gate->since_ns >= ALONE_NS) {
+		gate->alone = rate(gate, now_ns, ticks);
+		enter(gate, WF_GATE_TRIAL, now_ns + SETTLE_NS, ticks);
+	}
+}
+
+static void verdict(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
+{
+	if (rate(gate, now_ns, ticks) * 10 >= gate->alone * 11) {
+		enter(gate, WF_GATE_OPEN, now_ns, ticks);
+		gate->until_ns = now_ns + OPEN_NS;
+		gate->backoff_ns = 0;
+		return;
+	}
+	gate->backoff_ns = gate->backoff_ns == 0 ? SHUT_MIN_NS
+						 : gate->backoff_ns * 2;
+	if (gate->backoff_ns > SHUT_MAX_NS)
+		gate->backoff_ns = SHUT_MAX_NS;
+	enter(gate, WF_GATE_SHUT, now_ns, ticks);
+	gate->until_ns = now_ns + gate->backoff_ns;
+}
+
+/* since_ns lies ahead while it settles; then the window opens. */
+static void trial(
+	struct wf_gate *gate, int64_t now_ns, uint64_t ticks, bool settled)
+{
+	if (!settled)
+		gate->ticks = ticks;
+	else if (now_ns - gate->since_ns >= TRIAL_NS)
+		verdict(gate, now_ns, ticks);
+}
+
+bool wf_gate_look(
+	struct wf_gate *gate, int64_t now_ns, uint64_t ticks, bool backlog)
+{
+	switch (gate->phase) {
+	case WF_GATE_ALONE:
+		alone(gate, now_ns, ticks, backlog);
+		break;
+	case WF_GATE_TRIAL:
+		trial(gate, now_ns, ticks, now_ns > gate->since_ns);
+		break;
+	case WF_GATE_OPEN:
+	case WF_GATE_SHUT:
+		if (now_ns >= gate->until_ns)
+			enter(gate, WF_GATE_ALONE, now_ns, ticks);
+		break;
+	}
+	return gate->phase == WF_GATE_TRIAL || gate->phase == WF_GATE_OPEN;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/group.h - up to 64 processors that share a global queue and their work.
+ *
+ * Who is idle is two words, one bit per processor:
+ *
+ *	SLEEPING   the processor runs nothing: its thread sleeps on its word, or
+ *		   it has no thread.  Whoever clears the bit must wake it, or is
+ *		   itself its thread.  May be set for a moment while the thread
+ *		   still looks for a last time; must not be clear for one that
+ *		   sleeps and nobody wakes.
+ *	SEARCHING  it has nothing to run and looks for something.  It will look
+ *		   at every queue again after it has cleared the bit; so who
+ *		   sees one set need not wake anyone.
+ *
+ * A processor that sleeps has empty queues.
+ *
+ * The GATE says whether fine tasks, those that cost less than a cache line's
+ * way to another core is worth, may be stolen: see sched/gate.h.
+ *
+ * Reads next: sched/thread.h, what holds a processor.
+ */
+#ifndef WF_SCHED_GROUP_H
+#define WF_SCHED_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "queue/inject.h"
+#include "sched/gate.h"
+#include "sched/proc.h"
+
+#define WF_GROUP_MAX 64
+
+struct weft_rt;
+
+struct wf_group {
+	_Atomic(uint64_t) sleeping wf_aligned(WF_FALSE_SHARING);
+	_Atomic(uint64_t) searching;
+
+	/* Fixed. */
+	struct weft_rt *rt wf_aligned(WF_FALSE_SHARING);
+	struct wf_proc *procs;
+	uint32_t count;
+	uint32_t max_searchers;
+	uint64_t all;			/* a bit for each */
+
+	/* Written seldom, read by all. */
+	_Atomic(bool) gate_open;
+	_Atomic(bool) coarse;		/* the tasks of some processor are */
+	_Atomic(uint64_t) wake_ns;	/* what a wake costs, lately */
+
+	struct wf_gate gate;		/* the monitor's */
+	struct wf_inject inject;
+};
+
+/* The processor of the lowest bit. */
+static inline struct wf_proc *wf_group_lowest(struct wf_group *g, uint64_t mask)
+{
+	return &g->procs[__builtin_ctzll(mask)];
+}
+
+#endif

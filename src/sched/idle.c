@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/idle.c - from the first empty pick to the next task.
+ */
+#include "sched/idle.h"
+
+#include "arch/context.h"
+#include "os/os.h"
+#include "sched/park.h"
+#include "sched/pick.h"
+#include "sched/runtime.h"
+#include "sched/steal.h"
+#include "sched/submit.h"
+
+/* Be counted as searching, if there are not enough of us. */
+static bool enlist(struct wf_proc *p)
+{
+	struct wf_group *g = p->group;
+	uint64_t seen = wf_load_rlx(&g->searching);
+
+	if (seen & p->bit)
+		return true; /* our waker did it */
+	if ((uint32_t)__builtin_popcountll(seen) >= g->max_searchers)
+		return false;
+	(void)wf_or_rlx(&g->searching, p->bit);
+	return true;
+}
+
+/* Found something: no more searching; let others come if there is more. */
+static void delist(struct wf_proc *p)
+{
+	(void)wf_and_rlx(&p->group->searching, ~p->bit);
+	p->woken = false;
+	wf_wake_next(p);
+}
+
+/* How long to go on looking, from start, when the rounds found nothing. */
+static int64_t spin_ns(struct wf_proc *p)
+{
+	int64_t most = p->group->rt->spin_ns;
+	uint64_t others = wf_load_rlx(&p->group->searching) & ~p->bit;
+
+	if (others != 0)
+		return 0;
+	if (p->gap_ns < most)
+		return 2 * p->gap_ns < most ? 2 * p->gap_ns : most;
+	return most / 10;
+}
+
+/* All rounds once. */
+static weft_task *search_once(struct wf_search *s)
+{
+	uint32_t rounds = s->p->group->rt->config.steal_rounds;
+
+	for (uint32_t i = 1; i <= rounds; i++) {
+		weft_task *task = wf_search_round(s, i == rounds);
+
+		if (task != NULL)
+			return task;
+		if (wf_inject_len(&s->p->group->inject) != 0)
+			return wf_pick_quick(s->p);
+	}
+	return NULL;
+}
+
+/* Search until something is found or it is time to sleep. */
+static weft_task *search(struct wf_proc *p)
+{
+	struct wf_search s;
+	weft_task *task;
+	int64_t spin;
+
+	wf_search_begin(&s, p);
+	spin = spin_ns(p);
+	while ((task = search_once(&s)) == NULL) {
+		int64_t most = s.lone && spin < WF_STUCK_NS * 3 / 2
+			? WF_STUCK_NS * 3 / 2
+			: spin;
+
+		s.now_ns = wf_os_now_ns();
+		if (s.now_ns - s.start_ns >= most)
+			break;
+		for (unsigned i = 0; i < 16; i++)
+			wf_cpu_relax();
+	}
+	if (task == NULL && p->group->rt->group_count > 1)
+		task = wf_search_abroad(&s);
+	if (task == NULL)
+		wf_bump(&p->counters.steal_fails, 1);
+	wf_bump(&p->counters.search_ns, (uint64_t)(s.now_ns - s.start_ns));
+	return task;
+}
+
+/* A gap of idleness is over: keep the mean. */
+static void learn_gap(struct wf_proc *p, int64_t since_ns)
+{
+	int64_t now_ns = wf_os_now_ns();
+
+	wf_store_rlx(&p->clock_ns, now_ns);
+	p->gap_ns += (now_ns - since_ns - p->gap_ns) / 8;
+}
+
+weft_task *wf_idle(struct wf_thread *t)
+{
+	struct wf_proc *p = t->proc;
+	int64_t since_ns = wf_os_now_ns();
+	weft_task *task = NULL;
+
+	while (task == NULL) {
+		bool searching = enlist(p);
+
+		if (searching)
+			task = search(p);
+		if (task == NULL) {
+			if (!wf_park(t, searching))
+				return NULL;
+			task = wf_pick_quick(p);
+		}
+		if (task != NULL && (wf_load_rlx(&p->group->searching) & p->bit))
+			delist(p);
+	}
+	learn_gap(p, since_ns);
+	return task;
+}

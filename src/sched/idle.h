@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/idle.h - a processor without work: search, spin, sleep.
+ *
+ * At most max_searchers of a group search at once; the others go straight to
+ * sleep, because a searcher looks at everything again before it sleeps and so
+ * stands for them.
+ *
+ * Spinning pays exactly when it outlasts the gap until the next task.  Each
+ * processor keeps a mean g of its gaps: it spins for 2 g, at most spin_ns, while
+ * g is below spin_ns, else for a tenth of it.  One of a group spins, none where
+ * there is but one CPU or a CPU quota.
+ *
+ * Only on a clean stack: what follows may take long, and the thread may end.
+ *
+ * Reads next: sched/steal.h, the search itself.
+ */
+#ifndef WF_SCHED_IDLE_H
+#define WF_SCHED_IDLE_H
+
+#include <weft/task.h>
+
+#include "sched/thread.h"
+
+/* A task to run; NULL: the thread shall end. */
+weft_task *wf_idle(struct wf_thread *t);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/join.c - waiting for a fiber, or running it instead.
+ *
+ * A child that has not started may be run by its joiner as a call, on the
+ * joiner's stack, if the joiner would wait for as long as it takes, both are of
+ * one runtime, the stack has the child's full promise left, and some budget is
+ * left.  It is claimed like by any thief; its entry in the queue is then dead.
+ * While it runs it is the running fiber, and the joiner waits like any other.
+ *
+ * Otherwise the joiner waits until hand_over (sched/finish.c) finds it:
+ *
+ *	joiner				fiber that ends
+ *	  joiner = waiter		  result
+ *	  state |= JOINED	<->	  state |= DONE   [fiber.done]
+ *	  sleep				  was JOINED: claim, wake
+ *
+ * A joiner that gives up clears JOINED.  If DONE came before that, the fiber is
+ * about to look at the waiter, whose frame must stay until LETGO says it has.
+ */
+#include <errno.h>
+
+#include <weft/fiber.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/finish.h"
+#include "sched/run.h"
+#include "sched/runtime.h"
+#include "sched/submit.h"
+#include "sched/wait.h"
+
+/* Take the result; the handle is gone. */
+static int take(weft_fiber *f, void **result)
+{
+	if (result != NULL)
+		*result = f->result;
+	wf_fiber_free(f);
+	return 0;
+}
+
+/* Is the child's promise left below where we are? */
+static bool stack_suffices(struct wf_thread *t, weft_fiber *f)
+{
+	const char *here = __builtin_frame_address(0);
+	size_t promised = t->rt->stacks.store[f->cls].shape.promised;
+
+	return here - wf_stack_low(t->stack) >= (ptrdiff_t)promised;
+}
+
+/* Run f right here, if it may be. */
+static bool run_here(struct wf_thread *t, weft_fiber *f, void **result)
+{
+	weft_fiber *self = t->current;
+	void *value;
+
+	if (self == NULL || t->rt != wf_fiber_rt(f) || t->budget <= 1 ||
+		!stack_suffices(t, f) || !wf_fiber_claim(&f->task))
+		return false;
+	t->budget--;
+	value = wf_run_inline(t, f, self);
+	if (result != NULL)
+		*result = value;
+	return true;
+}
+
+/* The joiner's wait is over without the fiber; is that so? */
+static int give_up(weft_fiber *f, int err)
+{
+	/* [pair: fiber.done] */
+	uint16_t old = wf_and_acqrel(
+		&f->state, (uint16_t)~WF_FIBER_JOINED);
+
+	if (!(old & WF_FIBER_DONE))
+		return err;
+	/* [pair: fiber.letgo] It has looked at our waiter for the last time. */
+	while (!(wf_load_acq(&f->state) & WF_FIBER_LETGO))
+		wf_os_thread_yield();
+	return 0;
+}
+
+/* Wait for the end of f.  0: it is done. */
+static int wait_for(weft_fiber *f, weft_time deadline)
+{
+	struct wf_waiter w;
+	uint16_t seen;
+	int err = wf_waiter_begin(&w, "join", f);
+
+	if (err)
+		return err;
+	f->joiner = &w;
+	seen = wf_load_rlx(&f->state);
+	do {
+		wf_assert(!(seen & WF_FIBER_JOINED),
+			"fiber %p is joined by two at once", (void *)f);
+		if (seen & WF_FIBER_DONE) {
+			wf_waiter_drop(&w);
+			/* [pair: fiber.done] */
+			wf_fence_acq();
+			return 0;
+		}
+		/* [pair: fiber.done] The waiter is seen by who ends it. */
+	} while (!wf_cas_weak_rel(&f->state, &seen, seen | WF_FIBER_JOINED));
+	err = wf_waiter_sleep(&w, deadline);
+	return err ? give_up(f, err) : 0;
+}
+
+static void check_handle(weft_fiber *f, uint16_t state, const char *call)
+{
+	wf_assert((state & WF_FIBER_LIVE) && !(state & WF_FIBER_DETACHED),
+		"weft_%s: fiber %p was joined or detached before", call,
+		(void *)f);
+}
+
+static int join(struct wf_thread *t, weft_fiber *f, void **result,
+	weft_time deadline)
+{
+	/* [pair: fiber.done] If it is done: with all that it did. */
+	uint16_t state = wf_load_acq(&f->state);
+	int err;
+
+	check_handle(f, state, "join");
+	if (t != NULL && t->current == f)
+		return -EDEADLK;
+	if ((state & WF_FIBER_FRESH) && deadline == WEFT_FOREVER &&
+		t != NULL && run_here(t, f, result))
+		return 0;
+	if (state & WF_FIBER_DONE) {
+		err = take(f, result);
+		if (t != NULL && t->current != NULL)
+			wf_spend(t, t->current);
+		return err;
+	}
+	err = wf_deadline_check(deadline);
+	if (!err)
+		err = wait_for(f, deadline);
+	return err ? err : take(f, result);
+}
+
+int weft_join(weft_fiber *f, void **result, weft_time deadline)
+{
+	struct wf_thread *t = wf_enter();
+	struct weft_rt *rt = wf_fiber_rt(f);
+	int err;
+
+	if (wf_likely(t != NULL && t->rt == rt))
+		return join(t, f, result, deadline);
+	/* The runtime may be stopped as soon as f has ended, but not freed. */
+	wf_outside_enter(rt);
+	err = join(t, f, result, deadline);
+	wf_outside_leave(rt);
+	return err;
+}
+
+void weft_detach(weft_fiber *f)
+{
+	/* [pair: fiber.done] If it is done, we free it after all it did. */
+	uint16_t old = wf_or_acqrel(&f->state, WF_FIBER_DETACHED);
+
+	check_handle(f, old, "detach");
+	if (old & WF_FIBER_DONE)
+		wf_fiber_free(f);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/look.c - who is running, and what a fiber is doing.
+ */
+#include <weft/fiber.h>
+
+#include "fiber/fiber.h"
+#include "sched/thread.h"
+
+weft_fiber *weft_self(void)
+{
+	struct wf_thread *t = wf_enter();
+
+	return t ? t->current : NULL;
+}
+
+bool weft_cancelled(void)
+{
+	weft_fiber *f = weft_self();
+
+	return f != NULL && wf_fiber_is_cancelled(f);
+}
+
+const char *weft_fiber_name(const weft_fiber *f)
+{
+	return wf_load_rlx(&((weft_fiber *)f)->name);
+}
+
+static weft_fiber_state state_of(weft_fiber *f, const weft_fiber_info *info)
+{
+	uint32_t ready = wf_load_rlx(&f->ready_us);
+
+	if (wf_load_rlx(&f->state) & WF_FIBER_DONE)
+		return WEFT_FIBER_DONE;
+	if (ready == WF_READY_INLINE)
+		return WEFT_FIBER_WAITING;
+	if (ready != 0)
+		return WEFT_FIBER_RUNNABLE;
+	return info->waits_for ? WEFT_FIBER_WAITING : WEFT_FIBER_RUNNING;
+}
+
+void weft_fiber_look(const weft_fiber *fiber, weft_fiber_info *info)
+{
+	weft_fiber *f = (weft_fiber *)fiber;
+
+	*info = (weft_fiber_info){
+		.name = wf_load_rlx(&f->name),
+		.entry = wf_load_rlx(&f->entry),
+		.waits_for = wf_load_rlx(&f->waits_for),
+	};
+	info->state = state_of(f, info);
+	if (info->state != WEFT_FIBER_WAITING) {
+		info->waits_for = NULL;
+	} else if (info->waits_for == NULL) {
+		info->waits_for = "join, inline";
+	} else {
+		info->waits_on = wf_load_rlx(&f->waits_on);
+		info->since = wf_load_rlx(&f->since_ns);
+	}
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/monitor.c - look, and send help.
+ */
+#include "sched/monitor.h"
+
+#include <errno.h>
+
+#include "base/units.h"
+#include "sched/runtime.h"
+#include "sched/wake.h"
+
+#define PAUSE_MIN_NS (50 * WF_NS_PER_US)
+#define PAUSE_GATE_NS (250 * WF_NS_PER_US)
+#define PAUSE_MAX_NS WF_NS_PER_MS
+#define SLICE_NS (100 * WF_NS_PER_US)
+#define IDLE_LOOKS 4	/* of nothing, before it sleeps */
+#define STACK_BYTES (64 * WF_KIB)
+
+/* What a look at a group brought together. */
+struct sight {
+	uint64_t ticks;		/* of all processors, since ever */
+	bool coarse;		/* some processor has coarse tasks */
+	bool fine;		/* some fine ones could be stolen */
+	bool help;		/* somebody should be woken */
+};
+
+static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
+	int64_t now_ns, struct sight *sight)
+{
+	uint64_t ticks = wf_load_rlx(&p->counters.ticks);
+	uint64_t ran = ticks - seen->ticks;
+	uint64_t backlog = wf_proc_backlog(p);
+	uint64_t mean = (uint64_t)(now_ns - seen->moved_ns);
+
+	if (ran > 0) {
+		mean /= ran;
+		seen->ticks = ticks;
+		seen->moved_ns = now_ns;
+	}
+	if (backlog > 0) {
+		bool coarse = mean >= WF_COARSE_NS;
+
+		wf_store_rlx(&p->mean_ns, mean);
+		wf_store_rlx(&p->coarse, coarse);
+		if (!coarse)
+			sight->fine |= backlog > 1;
+		else if (ran == 0 || wf_wake_pays(p, backlog))
+			sight->help = true;
+	}
+	sight->coarse |= wf_load_rlx(&p->coarse);
+}
+
+/* It does not run, or nobody looked for long: nothing is known of it. */
+static void forget_proc(
+	struct wf_proc *p, struct wf_monitor_seen *seen, int64_t now_ns)
+{
+	seen->ticks = wf_load_rlx(&p->counters.ticks);
+	seen->moved_ns = now_ns;
+}
+
+/* Did the group send for help? */
+static bool look_at_group(
+	struct wf_group *g, struct wf_monitor_seen *seen, int64_t now_ns)
+{
+	uint64_t sleeping = wf_load_rlx(&g->sleeping);
+	struct sight sight = { 0 };
+	bool open;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		struct wf_proc *p = &g->procs[i];
+
+		if (sleeping & p->bit)
+			forget_proc(p, &seen[i], now_ns);
+		else
+			look_at_proc(p, &seen[i], now_ns, &sight);
+		sight.ticks += seen[i].ticks;
+	}
+	wf_store_rlx(&g->coarse, sight.coarse);
+	if (wf_inject_len(&g->inject) > 0) {
+		sight.help |= sight.coarse || sleeping == g->all;
+		sight.fine |= !sight.coarse;
+	}
+	open = wf_gate_look(&g->gate, now_ns, sight.ticks, sight.fine);
+	wf_store_rlx(&g->gate_open, open);
+	if (sleeping == 0 || wf_load_rlx(&g->searching) != 0)
+		return false;
+	return (sight.help || (open && sight.fine)) && wf_wake_one(g);
+}
+
+int64_t wf_monitor_look(struct weft_rt *rt, int64_t now_ns, int64_t pause_ns)
+{
+	struct wf_monitor_seen *seen = rt->monitor.seen;
+	bool helped = false, busy = false;
+
+	if (pause_ns == 0) {
+		for (uint32_t i = 0; i < rt->proc_count; i++)
+			forget_proc(&rt->procs[i], &seen[i], now_ns);
+		return PAUSE_MIN_NS;
+	}
+	for (uint32_t i = 0; i < rt->group_count; i++) {
+		struct wf_group *g = &rt->groups[i];
+
+		helped |= look_at_group(g, seen, now_ns);
+		busy |= wf_gate_is_busy(&g->gate);
+		seen += g->count;
+	}
+	if (helped)
+		return PAUSE_MIN_NS;
+	pause_ns *= 2;
+	if (busy && pause_ns > PAUSE_GATE_NS)
+		return PAUSE_GATE_NS;
+	return pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS;
+}
+
+static bool anyone_runs(struct weft_rt *rt)
+{
+	for (uint32_t i = 0; i < rt->group_count; i++)
+		if (wf_load_rlx(&rt->groups[i].sleeping) != rt->groups[i].all)
+			return true;
+	return false;
+}
+
+/* Sleep until a processor runs. */
+static void sleep_long(struct weft_rt *rt)
+{
+	struct wf_monitor *m = &rt->monitor;
+
+	wf_store_rlx(&m->asleep, 1);
+	/* [pair: monitor.asleep] One of us sees the other (M1). */
+	wf_fence_seq();
+	if (anyone_runs(rt) || wf_load_rlx(&m->quit))
+		wf_store_rlx(&m->asleep, 0);
+	while (wf_load_rlx(&m->asleep) == 1)
+		(void)wf_os_futex_wait(&m->asleep, 1, INT64_MAX);
+}
+
+static void watch(void *arg)
+{
+	struct weft_rt *rt = arg;
+	_Atomic(uint32_t) never = 0;
+	unsigned idle = IDLE_LOOKS;
+	int64_t pause_ns = 0;
+
+	wf_os_thread_slice(SLICE_NS);
+	while (!wf_load_rlx(&rt->monitor.quit)) {
+		int64_t now;
+
+		idle = anyone_runs(rt) ? 0 : idle + 1;
+		if (idle > IDLE_LOOKS) {
+			sleep_long(rt);
+			idle = 0;
+			pause_ns = 0;
+			continue;
+		}
+		now = wf_os_now_ns();
+		pause_ns = wf_monitor_look(rt, now, pause_ns);
+		(void)wf_os_futex_wait(&never, 0, now + pause_ns);
+	}
+}
+
+void wf_monitor_rouse(struct weft_rt *rt)
+{
+	struct wf_monitor *m = &rt->monitor;
+
+	/* [pair: monitor.asleep] Our bit, cleared before, is seen by it (M1). */
+	wf_fence_seq();
+	if (wf_load_rlx(&m->asleep) == 1 && wf_xchg_rlx(&m->asleep, 0) == 1)
+		(void)wf_os_futex_wake(&m->asleep, 1);
+}
+
+int wf_monitor_start(struct weft_rt *rt)
+{
+	struct wf_monitor *m = &rt->monitor;
+	int err;
+
+	m->seen = wf_os_alloc(rt->proc_count * sizeof(*m->seen));
+	if (m->seen == NULL)
+		return -ENOMEM;
+	err = wf_os_thread_start(&m->os, watch, rt, STACK_BYTES, "weft-monitor");
+	m->started = !err;
+	return err;
+}
+
+void wf_monitor_stop(struct weft_rt *rt)
+{
+	struct wf_monitor *m = &rt->monitor;
+
+	if (m->started) {
+		wf_store_rlx(&m->quit, true);
+		wf_monitor_rouse(rt);
+		wf_os_thread_join(&m->os);
+	}
+	wf_os_free(m->seen);
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/park.c - two-phase parking.
+ */
+#include "sched/park.h"
+
+#include <errno.h>
+
+#include "os/os.h"
+#include "sched/runtime.h"
+#include "sched/steal.h"
+#include "sched/wake.h"
+
+/* Is there anything that p, its bit being set, should get up for? */
+static bool work_left(struct wf_proc *p, bool searched)
+{
+	struct weft_rt *rt = p->group->rt;
+
+	for (uint32_t i = 0; i < rt->group_count; i++)
+		if (wf_inject_len(&rt->groups[i].inject) != 0)
+			return true;
+	for (uint32_t i = 0; searched && i < p->group->count; i++) {
+		struct wf_proc *v = &p->group->procs[i];
+
+		if (wf_steal_allowed(v) && wf_runq_len(&v->runq) > 1)
+			return true;
+	}
+	return false;
+}
+
+/* Have our bit back; false: somebody took it and is about to wake us. */
+static bool take_bit(struct wf_proc *p)
+{
+	/* [pair: park.bit] */
+	return wf_and_acqrel(&p->group->sleeping, ~p->bit) & p->bit;
+}
+
+static void set_bit(struct wf_proc *p)
+{
+	/* [pair: park.bit] Who takes it sees the processor as we left it. */
+	(void)wf_or_acqrel(&p->group->sleeping, p->bit);
+	/* [pair: park.sleep] The bit before the last look at the queues. */
+	wf_fence_seq();
+}
+
+/* True when woken; false: nobody did, for as long as an idle thread stays. */
+static bool sleep_on(struct wf_thread *t)
+{
+	int64_t until = t->proc->id == 0
+		? INT64_MAX
+		: wf_os_now_ns() + t->rt->linger_ns;
+
+	/* [pair: park.word] What our waker did before. */
+	while (wf_load_acq(&t->word) == 0)
+		if (wf_os_futex_wait(&t->word, 0, until) == -ETIMEDOUT &&
+			take_bit(t->proc))
+			return false;
+	wf_store_rlx(&t->word, 0);
+	return true;
+}
+
+/* How long our waker's wake took, as a mean over the group. */
+static void learn_wake(struct wf_proc *p)
+{
+	_Atomic(uint64_t) *mean = &p->group->wake_ns;
+	int64_t ns = wf_os_now_ns() - wf_load_rlx(&p->woken_ns);
+	int64_t old = (int64_t)wf_load_rlx(mean);
+
+	wf_store_rlx(mean, (uint64_t)(old + (ns - old) / 8));
+}
+
+/* Up again, by whatever way: the bit is clear. */
+static void get_up(struct wf_thread *t, bool woken)
+{
+	struct wf_proc *p = t->proc;
+
+	p->woken = woken;
+	wf_store_rlx(&p->clock_ns, wf_os_now_ns());
+	if (woken) {
+		wf_bump(&p->counters.wakes, 1);
+		learn_wake(p);
+	}
+	if (t->rt->monitor.started)
+		wf_monitor_rouse(t->rt);
+}
+
+/*
+ * Idle for long: give the memory back.  The processor goes on sleeping, without
+ * a thread.  False: there is work after all.
+ */
+static bool retire(struct wf_thread *t)
+{
+	struct wf_proc *p = t->proc;
+
+	wf_stack_cache_flush(&p->stacks);
+	wf_store_rlx(&p->thread, NULL);
+	set_bit(p);
+	if (!work_left(p, true) || !take_bit(p))
+		return true;
+	wf_store_rlx(&p->thread, t);
+	return false;
+}
+
+void wf_rt_tell_ended(struct weft_rt *rt)
+{
+	/* [pair: rt.ended] What ended is counted before. */
+	(void)wf_add_rel(&rt->ended, 1);
+	(void)wf_os_futex_wake(&rt->ended, UINT32_MAX);
+}
+
+bool wf_park(struct wf_thread *t, bool searched)
+{
+	struct wf_proc *p = t->proc;
+	struct weft_rt *rt = t->rt;
+
+	if (p->woken)
+		wf_bump(&p->counters.wakes_futile, 1);
+	p->woken = false;
+	if (searched)
+		(void)wf_and_rlx(&p->group->searching, ~p->bit);
+	set_bit(p);
+	if (wf_load_rlx(&rt->stopping)) {
+		wf_rt_tell_ended(rt);
+		if (wf_load_rlx(&rt->quit) && take_bit(p))
+			return false;
+	}
+	if (work_left(p, searched) && take_bit(p)) {
+		get_up(t, false);
+		return true;
+	}
+	wf_bump(&p->counters.parks, 1);
+	if (!sleep_on(t)) {
+		if (retire(t))
+			return false;
+		get_up(t, false);
+		return true;
+	}
+	get_up(t, true);
+	return true;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/park.h - going to sleep in two phases, and waking up.
+ *
+ *	1. stop searching, set the own bit among the sleepers, fence;
+ *	2. look at every queue again.  Something there: take the bit back, or
+ *	   if somebody was faster, be woken.  Nothing: sleep on the own word.
+ *
+ * The columns are in sched/wake.h.  Two kinds of work are left to others on
+ * purpose: fine tasks behind a shut gate, whose owner runs, and for one that
+ * did not search what searchers stand for.
+ *
+ * A thread that has slept for long (30 s) ends, unless it is the first of the
+ * runtime: the processor then sleeps without a thread.
+ *
+ * Reads next: sched/run.h, what happens to a task that was found.
+ */
+#ifndef WF_SCHED_PARK_H
+#define WF_SCHED_PARK_H
+
+#include <stdbool.h>
+
+#include "sched/thread.h"
+
+/*
+ * Sleep until woken, or not at all if there is work; searched: the caller was a
+ * searcher.  False: the thread shall end.
+ */
+wf_must_check bool wf_park(struct wf_thread *t, bool searched);
+
+/* Tell who waits for the end of fibers that some may have ended. */
+void wf_rt_tell_ended(struct weft_rt *rt);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/pick.c - the quick pick.
+ */
+#include "sched/pick.h"
+
+#include "os/os.h"
+#include "queue/share.h"
+#include "sched/idle.h"
+#include "sched/runtime.h"
+#include "sched/submit.h"
+
+static inline weft_task *count(struct wf_proc *p, _Atomic(uint64_t) *source,
+	weft_task *task)
+{
+	wf_bump(&p->counters.ticks, 1);
+	if (source != NULL)
+		wf_bump(source, 1);
+	return task;
+}
+
+/* The slot, unless it has had its turns. */
+static weft_task *from_slot(struct wf_proc *p)
+{
+	uint32_t budget = p->group->rt->config.lifo_budget;
+	/* [pair: slot.take] The task as it was when it was put there. */
+	wf_entry e = wf_xchg_acqrel(&p->slot, 0);
+	weft_task *task;
+
+	if (p->streak >= budget) {
+		p->streak = 0;
+		if (e != 0)
+			wf_push(p, e);
+		return NULL;
+	}
+	p->streak++;
+	task = e != 0 ? wf_entry_redeem(e) : NULL;
+	return task ? count(p, &p->counters.runs_lifo, task) : NULL;
+}
+
+weft_task *wf_grab(struct wf_proc *p, struct wf_group *g, size_t max)
+{
+	struct wf_batch batch = { 0 };
+	weft_task *first, *task;
+
+	if (wf_inject_take(&g->inject, max, &batch) == 0)
+		return NULL;
+	wf_bump(&p->counters.grabs, 1);
+	first = wf_batch_take(&batch);
+	while ((task = wf_batch_take(&batch)) != NULL)
+		wf_push(p, wf_entry_of(task));
+	return count(p, &p->counters.runs_global, first);
+}
+
+/* n yielders, the first ones, go to the end of the global queue. */
+static void spill(struct wf_proc *p, uint32_t n)
+{
+	struct wf_batch batch = { 0 };
+
+	wf_yielders_cut(p, n, &batch);
+	wf_inject_push(&p->group->inject, &batch);
+}
+
+/* The local queue; then the global one, for a share. */
+static weft_task *from_queues(struct wf_proc *p)
+{
+	struct wf_group *g = p->group;
+	wf_entry e;
+	size_t len;
+
+	while ((e = wf_runq_pop(&p->runq)) != 0) {
+		weft_task *task = wf_entry_redeem(e);
+
+		if (wf_likely(task != NULL))
+			return count(p, NULL, task);
+	}
+	len = wf_inject_len(&g->inject);
+	if (len == 0)
+		return NULL;
+	return wf_grab(p, g,
+		wf_share(len, g->count, (size_t)(p->runq.mask + 1) / 2));
+}
+
+static inline weft_task *pick(struct wf_proc *p)
+{
+	weft_task *task;
+
+	if (wf_load_rlx(&p->slot) != 0 && (task = from_slot(p)) != NULL)
+		return task;
+	p->streak = 0;
+	if (wf_yielders_ready(p)) {
+		if (wf_likely(wf_inject_len(&p->group->inject) == 0))
+			return count(p, NULL, wf_yielders_take(p));
+		spill(p, wf_load_rlx(&p->yielders.count));
+	}
+	return from_queues(p);
+}
+
+/* How long task was ready, into the histogram. */
+static void measure(struct wf_proc *p, weft_task *task, int64_t now_ns)
+{
+	uint32_t us, bucket, since = 0;
+
+	if (wf_task_is_fiber(task))
+		since = wf_load_rlx(&wf_fiber_of(task)->ready_us);
+	if (since <= WF_READY_UNKNOWN)
+		return;
+	us = (uint32_t)(now_ns / WF_NS_PER_US) - since;
+	/* Its time is rounded, so it may seem to lie a little ahead. */
+	bucket = (int32_t)us <= 0 ? 0 : 32 - (uint32_t)__builtin_clz(us);
+	if (bucket >= WEFT_DELAY_BUCKETS)
+		bucket = WEFT_DELAY_BUCKETS - 1;
+	wf_bump(&p->counters.delay[bucket], 1);
+}
+
+/* Every so often: the clock, the global queue, who else could use work. */
+static wf_noinline weft_task *look_around(struct wf_proc *p)
+{
+	struct wf_group *g = p->group;
+	uint32_t yielders = wf_load_rlx(&p->yielders.count);
+	int64_t now_ns = wf_os_now_ns();
+	weft_task *task = NULL;
+
+	p->pause = g->rt->config.global_tick;
+	wf_store_rlx(&p->clock_ns, now_ns);
+	if (yielders > 1 && wf_load_rlx(&g->searching) != 0 &&
+		(wf_load_rlx(&g->gate_open) || wf_load_rlx(&p->coarse)))
+		spill(p, yielders / 2);
+	if (wf_inject_len(&g->inject) != 0)
+		task = wf_grab(p, g, 1);
+	if (task == NULL)
+		task = pick(p);
+	if (task != NULL)
+		measure(p, task, now_ns);
+	return task;
+}
+
+weft_task *wf_pick_quick(struct wf_proc *p)
+{
+	if (wf_unlikely(--p->pause == 0))
+		return look_around(p);
+	return pick(p);
+}
+
+weft_task *wf_pick(struct wf_thread *t)
+{
+	weft_task *task = wf_pick_quick(t->proc);
+
+	return wf_likely(task != NULL) ? task : wf_idle(t);
+}

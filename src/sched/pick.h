@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/pick.h - what runs next.
+ *
+ * The quick pick looks, in this order, at
+ *
+ *	the global queue	every 61st time (global_tick), for one task
+ *	the slot		at most 3 times in a row (lifo_budget); then what
+ *				is in it goes through the queue
+ *	yielders		whose turn it is, if the global queue is empty;
+ *				if it is not, they all go to its end
+ *	the local queue
+ *	the global queue	for a fair share
+ *
+ * and never searches, polls or sleeps, so any stack will do.  A pick that may
+ * do all of that is for the loop on a clean stack: it goes on in sched/idle.h.
+ *
+ * BOUND (R2.17).  Let L be local_capacity, S lifo_budget, G global_tick, P the
+ * processors of the group, and let R tasks be ready in it.  A ready task runs
+ * after at most
+ *
+ *	B = (S + 1) * (2 * L + 2 * R + G * (R + 1)) * P
+ *
+ * picks of its group.  In the slot: S.  In the local queue: what is before it,
+ * at most L, and the yielders of one round, at most R; each with S picks from
+ * the slot before it and one in G from the global queue.  A yielder: the same
+ * and one queue more.  In the global queue, with at most R before it: every
+ * G-th pick of each processor that has something else to do takes one.
+ *
+ * Every pick is a tick, and every tick is counted by where it came from.
+ *
+ * Reads next: sched/idle.h, when there is nothing.
+ */
+#ifndef WF_SCHED_PICK_H
+#define WF_SCHED_PICK_H
+
+#include <weft/task.h>
+
+#include "sched/proc.h"
+#include "sched/thread.h"
+
+/* What runs next of what is at hand; NULL: nothing.  Holder. */
+weft_task *wf_pick_quick(struct wf_proc *p);
+
+/* The same, and search, and sleep.  NULL: the thread shall end. */
+weft_task *wf_pick(struct wf_thread *t);
+
+/* Up to max tasks of g's global queue: the first is the result, the others go
+ * to the local queue, which has room for them.  Holder. */
+weft_task *wf_grab(struct wf_proc *p, struct wf_group *g, size_t max);
+
+/* The tasks of entries that are tickets are claimed.  NULL: it was dead. */
+static inline weft_task *wf_entry_redeem(wf_entry e)
+{
+	weft_task *task = wf_entry_task(e);
+
+	if (!wf_entry_is_ticket(e) || wf_fiber_claim(task))
+		return task;
+	return NULL;
+}
+
+#endif

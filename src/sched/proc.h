@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/proc.h - the processor: the right to run, and all that goes with it.
+ *
+ * There are as many as the configuration says, in groups of at most 64.  A
+ * thread that holds a processor is its HOLDER; fields are the holder's unless
+ * they say otherwise, and change hands with the processor.
+ *
+ * YIELDERS, fibers that gave way, wait in a private list in rounds:
+ *
+ *	(Y1) The first `round' of them run once the local queue's head has
+ *	     reached `mark': its tail when the round was closed.  So each runs
+ *	     after all that was in the local queue when it yielded, and after
+ *	     at most one more queue's worth.
+ *	(Y2) round == 0 only if the list is empty.
+ *
+ * COUNTERS are written by the holder and read by anyone, without order; bump
+ * is a load and a store, not a locked instruction.
+ *
+ * Reads next: sched/group.h, the processors together.
+ */
+#ifndef WF_SCHED_PROC_H
+#define WF_SCHED_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/atomic.h"
+#include "base/compiler.h"
+#include "base/random.h"
+#include "fiber/slab.h"
+#include "queue/batch.h"
+#include "queue/runq.h"
+#include "stack/cache.h"
+
+#include <weft/obs.h>
+
+struct wf_group;
+struct wf_thread;
+
+struct wf_yielders {
+	weft_task *first;
+	weft_task *last;
+	_Atomic(uint32_t) count;	/* read by anyone */
+	uint32_t round;			/* (Y1) */
+	uint64_t mark;			/* (Y1) */
+};
+
+/* What weft_metrics shows, as it is counted. */
+struct wf_counters {
+	_Atomic(uint64_t) ticks;
+	_Atomic(uint64_t) runs_lifo;
+	_Atomic(uint64_t) runs_global;
+	_Atomic(uint64_t) runs_stolen;
+	_Atomic(uint64_t) runs_inline;
+	_Atomic(uint64_t) spawned;
+	_Atomic(uint64_t) finished;
+	_Atomic(uint64_t) switches;
+	_Atomic(uint64_t) steals;
+	_Atomic(uint64_t) stolen;
+	_Atomic(uint64_t) steal_fails;
+	_Atomic(uint64_t) offloads;
+	_Atomic(uint64_t) grabs;
+	_Atomic(uint64_t) parks;
+	_Atomic(uint64_t) wakes;
+	_Atomic(uint64_t) wakes_futile;
+	_Atomic(uint64_t) search_ns;
+	_Atomic(uint64_t) delay[WEFT_DELAY_BUCKETS];
+};
+
+struct wf_proc {
+	/* Part 1: fixed. */
+	struct wf_group *group wf_aligned(WF_FALSE_SHARING);
+	uint64_t bit;			/* in the masks of the group */
+	uint32_t id;			/* in the runtime */
+
+	/* Part 2: the holder's. */
+	uint32_t pause;			/* picks until the next look around */
+	uint32_t streak;		/* picks from the slot in a row */
+	bool woken;			/* by somebody, and found nothing yet */
+	struct wf_yielders yielders;
+	struct wf_counters counters;
+	struct wf_fiber_cache fibers;
+	struct wf_stack_cache stacks;
+	struct wf_random random;
+	_Atomic(int64_t) clock_ns;	/* a recent time; read by anyone */
+	int64_t gap_ns;			/* how long idleness lasts here, lately */
+
+	/* Part 3: others take from here. */
+	_Atomic(wf_entry) slot wf_aligned(WF_FALSE_SHARING);
+	struct wf_runq runq;
+
+	/* Part 4: the monitor's word on what the tasks here are like. */
+	_Atomic(bool) coarse wf_aligned(WF_FALSE_SHARING);
+	_Atomic(uint64_t) mean_ns;	/* of one task */
+
+	/* Part 5: who holds it; by whoever took its bit from the mask of
+	 * sleepers, or the holder. */
+	_Atomic(struct wf_thread *) thread;
+	_Atomic(int64_t) woken_ns;	/* when it was last woken */
+};
+
+/* A counter of the holder's. */
+static inline void wf_bump(_Atomic(uint64_t) *counter, uint64_t by)
+{
+	wf_store_rlx(counter, wf_load_rlx(counter) + by);
+}
+
+/* Append a fiber that gives way.  Holder. */
+static inline void wf_yielders_add(struct wf_proc *p, weft_task *task)
+{
+	struct wf_yielders *y = &p->yielders;
+	uint32_t count = wf_load_rlx(&y->count);
+
+	if (count == 0) {
+		y->first = task;
+		y->round = 1;
+		y->mark = wf_load_rlx(&p->runq.tail);
+	} else {
+		y->last->next_ = task;
+	}
+	y->last = task;
+	wf_store_rlx(&y->count, count + 1);
+}
+
+/* Is there a yielder whose turn it is?  Holder. */
+static inline bool wf_yielders_ready(struct wf_proc *p)
+{
+	struct wf_yielders *y = &p->yielders;
+
+	return y->round != 0 && wf_load_rlx(&p->runq.head) >= y->mark;
+}
+
+/* Take the yielder whose turn it is.  Holder. */
+static inline weft_task *wf_yielders_take(struct wf_proc *p)
+{
+	struct wf_yielders *y = &p->yielders;
+	uint32_t count = wf_load_rlx(&y->count) - 1;
+	weft_task *task = y->first;
+
+	y->first = task->next_;
+	wf_store_rlx(&y->count, count);
+	if (--y->round == 0) {
+		y->round = count;
+		y->mark = wf_load_rlx(&p->runq.tail);
+	}
+	return task;
+}
+
+/* Move the first n yielders, 0 < n <= count, into out, which is empty. */
+void wf_yielders_cut(struct wf_proc *p, uint32_t n, struct wf_batch *out);
+
+/* How much waits in p, roughly, for anyone to see. */
+static inline size_t wf_proc_backlog(struct wf_proc *p)
+{
+	return wf_runq_len(&p->runq) + (wf_load_rlx(&p->slot) != 0) +
+		wf_load_rlx(&p->yielders.count);
+}
+
+/*
+ * Open a processor: memory for its queue of capacity entries is the caller's.
+ * -ENOMEM.  close: everything in it is empty.
+ */
+wf_must_check int wf_proc_open(struct wf_proc *p, struct wf_group *group,
+	uint32_t index, uint32_t id, struct wf_stack_pool *stacks,
+	_Atomic(wf_entry) *slots, uint64_t capacity);
+void wf_proc_close(struct wf_proc *p);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/run.c - the loop, and every switch there is.
+ */
+#include "sched/run.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "os/os.h"
+#include "sched/finish.h"
+#include "sched/pick.h"
+#include "sched/runtime.h"
+#include "sched/submit.h"
+
+static void loop(void *arg);
+
+/* A clean stack, on which a loop begins with task in hand. */
+static struct wf_stack *begin_loop(struct wf_thread *t, unsigned cls,
+	weft_task *task, struct wf_context *at)
+{
+	struct wf_stack *stack = wf_stack_take(&t->proc->stacks, cls);
+
+	t->handed = task;
+	wf_context_start(at, wf_stack_top(stack), loop, NULL);
+	return stack;
+}
+
+/* Nobody is on the stack that was left. */
+static void settle_spent(struct wf_thread *t)
+{
+	struct wf_stack_cache *stacks = &t->proc->stacks;
+	unsigned cls = t->spent->cls;
+
+	wf_stack_give(stacks, t->spent);
+	if (cls != t->rt->cls)
+		wf_stack_credit_back(stacks, cls); /* (L3) */
+}
+
+/*
+ * Do what the side that left wanted done.  Returns a fiber whose commit refused
+ * and that must run now, in place of whoever arrived; else NULL.
+ */
+static wf_noinline weft_fiber *settle(struct wf_thread *t)
+{
+	enum wf_after after = t->after;
+	weft_fiber *left = t->left;
+
+	t->after = WF_AFTER_NOTHING;
+	if (after == WF_AFTER_SPENT) {
+		settle_spent(t);
+	} else if (after == WF_AFTER_REQUEUE) {
+		wf_push_next(t->proc, wf_entry_of(&left->task));
+	} else if (after == WF_AFTER_YIELD) {
+		wf_push_yield(t->proc, &left->task);
+	} else if (!t->awaiter->commit(t->awaiter, left)) {
+		left->flags |= WF_FIBER_REFUSED;
+		return left;
+	}
+	return NULL;
+}
+
+/* The first time f leaves the stack it was called on, it takes it over. */
+static void adopt(struct wf_thread *t, weft_fiber *f)
+{
+	f->stack = t->stack;
+	f->flags |= WF_FIBER_USED;
+	wf_store_rlx(&f->entry, f->start.fn);
+}
+
+wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
+{
+	if (f->stack == NULL)
+		adopt(t, f);
+	for (;;) {
+		weft_fiber *g = next && wf_task_is_fiber(next)
+			? wf_fiber_of(next)
+			: NULL;
+		struct wf_context clean, *to = &clean;
+
+		t->current = NULL;
+		t->san_left = &f->stack->san;
+		if (g != NULL && g->stack != NULL) {
+			t->stack = g->stack;
+			to = &g->context;
+		} else {
+			t->stack = begin_loop(t, t->rt->cls, next, &clean);
+		}
+		wf_bump(&t->proc->counters.switches, 1);
+		wf_san_leave(&f->stack->san, &t->stack->san);
+		wf_context_switch(&f->context, to);
+		t = wf_os_self();
+		wf_san_arrive(&f->stack->san, t->san_left);
+		if (wf_likely(t->after == WF_AFTER_NOTHING))
+			break;
+		g = settle(t);
+		if (g == NULL)
+			break;
+		/* Its commit refused: f steps aside, into the slot. */
+		t->after = WF_AFTER_REQUEUE;
+		t->left = f;
+		next = &g->task;
+	}
+	wf_store_rlx(&f->ready_us, 0);
+	t->current = f;
+	t->budget = t->budget_full;
+}
+
+wf_may_switch int wf_suspend(
+	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a)
+{
+	weft_task *next = a->next ? &a->next->task : wf_pick_quick(t->proc);
+
+	f->flags &= (uint8_t)~WF_FIBER_REFUSED;
+	t->after = WF_AFTER_COMMIT;
+	t->left = f;
+	t->awaiter = a;
+	wf_go_on(t, f, next);
+	return f->flags & WF_FIBER_REFUSED ? 1 : 0;
+}
+
+wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
+{
+	struct wf_proc *p = t->proc;
+	weft_task *next = wf_pick_quick(p);
+
+	if (next == NULL) {
+		t->budget = t->budget_full;
+		return;
+	}
+	wf_store_rlx(&f->ready_us, wf_thread_us(t));
+	if (wf_likely(!wf_load_rlx(&p->coarse))) {
+		/* Private: nobody else can run f before its context is saved. */
+		wf_yielders_add(p, &f->task);
+	} else {
+		t->after = WF_AFTER_YIELD;
+		t->left = f;
+	}
+	wf_go_on(t, f, next);
+}
+
+/* Call the function of a fiber that has not started. */
+static void *call(struct wf_thread *t, weft_fiber *f)
+{
+	void *fn = f->start.fn, *arg = f->start.arg;
+
+	wf_store_rlx(&f->ready_us, 0);
+	t->current = f;
+	wf_leave(t);
+	if (!(f->flags & WF_FIBER_VOID))
+		return ((void *(*)(void *))fn)(arg);
+	((void (*)(void *))fn)(arg);
+	return NULL;
+}
+
+void *wf_run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by)
+{
+	void *result;
+
+	wf_bump(&t->proc->counters.ticks, 1);
+	wf_bump(&t->proc->counters.runs_inline, 1);
+	wf_store_rlx(&by->ready_us, WF_READY_INLINE);
+	result = call(t, f);
+	t = wf_enter();
+	wf_finish_inline(t, f);
+	wf_store_rlx(&by->ready_us, 0);
+	t->current = by;
+	return result;
+}
+
+/* Leave this stack, to which nobody comes back, for another. */
+static wf_may_switch void leave_for_good(struct wf_thread *t,
+	struct wf_stack *here, struct wf_context *to, struct wf_san *to_san)
+{
+	struct wf_context nowhere;
+
+	t->after = WF_AFTER_SPENT;
+	t->spent = here;
+	t->san_left = &here->san;
+	wf_san_leave_for_good(to_san);
+	wf_context_switch(&nowhere, to);
+	wf_assert(false, "a stack that was given back runs");
+}
+
+/* Begin a loop on a stack of class cls, with task in hand; this one is done. */
+static void move(struct wf_thread *t, struct wf_stack *here, unsigned cls,
+	weft_task *task)
+{
+	struct wf_context at;
+
+	t->stack = begin_loop(t, cls, task, &at);
+	leave_for_good(t, here, &at, &t->stack->san);
+}
+
+static void resume(struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
+{
+	t->stack = f->stack;
+	leave_for_good(t, here, &f->context, &f->stack->san);
+}
+
+/* Run one fiber, which has no stack or one of its own, from the loop here. */
+static void run_fiber(struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
+{
+	void *result;
+
+	if (f->stack != NULL)
+		resume(t, here, f);
+	if (wf_unlikely(f->cls != here->cls))
+		move(t, here, f->cls, &f->task);
+	t->budget = t->budget_full;
+	result = call(t, f);
+	t = wf_enter();
+	t->current = NULL;
+	wf_finish(t, f, result);
+	if (wf_unlikely(here->cls != t->rt->cls))
+		move(t, here, t->rt->cls, NULL); /* (L3) */
+}
+
+/* We are on a clean stack: first do what those who left want done. */
+static void arrive_clean(struct wf_thread *t, struct wf_stack *here)
+{
+	weft_task *task = t->handed;
+	weft_fiber *refused;
+
+	wf_san_arrive(&here->san, t->san_left);
+	t->current = NULL;
+	if (t->after == WF_AFTER_NOTHING)
+		return;
+	refused = settle(t);
+	if (refused == NULL)
+		return;
+	t->handed = NULL;
+	if (task != NULL)
+		wf_push_next(t->proc, wf_entry_of(task));
+	resume(t, here, refused);
+}
+
+static void loop(void *arg)
+{
+	struct wf_thread *t = wf_enter();
+	struct wf_stack *here = t->stack;
+
+	(void)arg;
+	arrive_clean(t, here);
+	for (;;) {
+		weft_task *task;
+
+		t = wf_os_self();
+		task = t->handed;
+		t->handed = NULL;
+		if (task == NULL)
+			task = wf_pick(t);
+		if (wf_unlikely(task == NULL))
+			leave_for_good(t, here, &t->own, &t->san);
+		if (wf_likely(wf_task_is_fiber(task))) {
+			run_fiber(t, here, wf_fiber_of(task));
+		} else {
+			wf_leave(t);
+			task->run(task);
+		}
+	}
+}
+
+wf_may_switch void wf_loop_begin(struct wf_thread *t)
+{
+	struct wf_context at;
+
+	wf_san_thread(&t->san);
+	t->stack = begin_loop(t, t->rt->cls, NULL, &at);
+	t->san_left = &t->san;
+	wf_san_leave(&t->san, &t->stack->san);
+	wf_context_switch(&t->own, &at);
+	/* The same thread: nothing moves what is on its own stack. */
+	wf_san_arrive(&t->san, t->san_left);
+	t->after = WF_AFTER_NOTHING;
+}
+
+int weft_suspend(struct weft_awaiter *a)
+{
+	struct wf_thread *t = wf_enter();
+	weft_fiber *f = t ? t->current : NULL;
+	int refused;
+
+	if (f == NULL)
+		return -EPERM;
+	wf_fiber_note(f, "suspend", a, wf_load_rlx(&t->proc->clock_ns));
+	refused = wf_suspend(t, f, a);
+	wf_store_rlx(&f->waits_for, NULL);
+	return refused;
+}
+
+void weft_yield(void)
+{
+	struct wf_thread *t = wf_enter();
+
+	if (wf_likely(t != NULL && t->current != NULL))
+		wf_yield(t, t->current);
+	else
+		wf_os_thread_yield();
+}
+
+void weft_checkpoint(void)
+{
+	struct wf_thread *t = wf_enter();
+
+	if (t != NULL && t->current != NULL)
+		wf_spend(t, t->current);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/run.h - running what was picked: the loop at the base of every stack.
+ *
+ * There is no scheduler stack.  Every stack, at its base, runs the same loop:
+ *
+ *	pick;	a fresh fiber		call its function right here
+ *		a suspended fiber	jump to it; this stack goes back
+ *		a plain task		call it
+ *
+ * A fiber that ends without waiting was a function call.  One that waits keeps
+ * the stack it is on, loop frame and all; a quick pick on its own stack chooses
+ * who is next, and a suspended fiber is jumped to directly.  Otherwise a clean
+ * stack is taken and a new loop begins there, with the task in hand.  When the
+ * fiber goes on and later ends, it returns into the loop below it, which goes
+ * on as whatever thread it is on now: the loop keeps nothing of a thread across
+ * a call.
+ *
+ *	(L1) Nothing of a fiber is published before its context is saved: the
+ *	     side that arrives does it (AFTER, sched/thread.h).
+ *	(L2) Stacks in use: one for each suspended fiber, by its credit, and one
+ *	     for each thread's loop, by the processor's.
+ *	(L3) A stack of another size class than most is left as soon as its
+ *	     fiber has ended.  Its credit goes back when the stack has.
+ *
+ * Reads next: arch/context.h, the jump; then sched/wait.h
+ */
+#ifndef WF_SCHED_RUN_H
+#define WF_SCHED_RUN_H
+
+#include <stdbool.h>
+
+#include "base/compiler.h"
+#include "sched/thread.h"
+
+/* On the thread's own stack: run tasks until the thread shall end. */
+wf_may_switch void wf_loop_begin(struct wf_thread *t);
+
+/*
+ * The running fiber f leaves its stack to next, or if that is NULL to the loop.
+ * t->after says what the arriving side shall do.  Returns when f runs again, on
+ * whatever thread.
+ */
+wf_may_switch void wf_go_on(
+	struct wf_thread *t, weft_fiber *f, weft_task *next);
+
+/* Suspend f, the running fiber, as weft_suspend does. */
+wf_may_switch int wf_suspend(
+	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a);
+
+/* f gives way to everything that is ready. */
+wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f);
+
+/*
+ * Run f, fresh and claimed, to its end as a call, for its joiner by.  The budget
+ * is one for both: a tree of children run like this gives way as one fiber.
+ */
+void *wf_run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by);
+
+/* The call that was made need not wait: spend one of f's budget.  May switch. */
+static inline void wf_spend(struct wf_thread *t, weft_fiber *f)
+{
+	if (wf_unlikely(--t->budget == 0))
+		wf_yield(t, f);
+}
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/runtime.c - a runtime starts, shuts down, stops.
+ */
+#include "sched/runtime.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "os/os.h"
+#include "sched/park.h"
+#include "sched/submit.h"
+#include "sched/thread.h"
+#include "sched/wake.h"
+#include "stack/overflow.h"
+
+#define LINGER_NS (30 * WF_NS_PER_S)
+#define WAKE_NS (30 * WF_NS_PER_US)	/* until it was measured */
+#define REWALK_NS (10 * WF_NS_PER_MS)
+
+/* Who runs on this thread; in a signal handler. */
+static bool whois(struct wf_overflow_who *who)
+{
+	struct wf_thread *t = wf_os_self();
+	weft_fiber *f = t ? t->current : NULL;
+
+	if (f == NULL || t->stack == NULL)
+		return false;
+	who->name = wf_load_rlx(&f->name);
+	who->entry = f->stack ? wf_load_rlx(&f->entry) : f->start.fn;
+	who->stack = t->stack;
+	return true;
+}
+
+uint64_t wf_rt_fibers(struct weft_rt *rt)
+{
+	uint64_t finished = 0, spawned = 0;
+
+	for (uint32_t i = 0; i < rt->proc_count; i++)
+		/* [pair: rt.finished] Its beginning is seen below. */
+		finished += wf_load_acq(&rt->procs[i].counters.finished);
+	for (uint32_t i = 0; i < rt->proc_count; i++)
+		spawned += wf_load_rlx(&rt->procs[i].counters.spawned);
+	return spawned + wf_load_rlx(&rt->outside.spawned) - finished;
+}
+
+/* How many processors were opened: all, or up to the one that failed. */
+static uint32_t open_procs(struct weft_rt *rt, int *err)
+{
+	uint64_t capacity = rt->config.local_capacity;
+	uint32_t size = rt->config.group_size, i;
+
+	for (i = 0; i < rt->proc_count; i++) {
+		*err = wf_proc_open(&rt->procs[i], &rt->groups[i / size],
+			i % size, i, &rt->stacks, &rt->slots[i * capacity],
+			capacity);
+		if (*err)
+			break;
+		rt->procs[i].gap_ns = rt->spin_ns / 2;
+	}
+	return i;
+}
+
+static void close_procs(struct weft_rt *rt, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		wf_proc_close(&rt->procs[i]);
+}
+
+static void open_groups(struct weft_rt *rt)
+{
+	uint32_t size = rt->config.group_size, most = rt->config.max_searchers;
+
+	for (uint32_t i = 0; i < rt->group_count; i++) {
+		struct wf_group *g = &rt->groups[i];
+		uint64_t all = UINT64_MAX >> (64 - size);
+
+		*g = (struct wf_group){ .rt = rt,
+			.procs = &rt->procs[i * size],
+			.count = size,
+			.all = all,
+			.max_searchers = most ? most : (size + 1) / 2 };
+		wf_store_rlx(&g->sleeping, all);
+		wf_store_rlx(&g->wake_ns, WAKE_NS);
+	}
+}
+
+/* The memory whose size depends on the configuration. */
+static int allocate(struct weft_rt *rt)
+{
+	uint64_t slots = (uint64_t)rt->proc_count * rt->config.local_capacity;
+
+	rt->groups = wf_os_alloc(rt->group_count * sizeof(*rt->groups));
+	rt->procs = wf_os_alloc(rt->proc_count * sizeof(*rt->procs));
+	rt->slots = wf_os_alloc(slots * sizeof(*rt->slots));
+	return rt->groups && rt->procs && rt->slots ? 0 : -ENOMEM;
+}
+
+static void deallocate(struct weft_rt *rt)
+{
+	wf_os_free(rt->slots);
+	wf_os_free(rt->procs);
+	wf_os_free(rt->groups);
+	wf_os_free(rt);
+}
+
+/* Two stacks for each processor: of its loop, and of one that is leaving. */
+static size_t loop_stacks(struct weft_rt *rt)
+{
+	return (size_t)rt->proc_count * 2;
+}
+
+/* The monitor, and one thread: the others come when they are needed. */
+static int start_threads(struct weft_rt *rt)
+{
+	int err = 0;
+
+	if (rt->proc_count > 1)
+		err = wf_monitor_start(rt);
+	if (err)
+		return err;
+	/* [pair: park.bit] As a waker does. */
+	(void)wf_and_acqrel(&rt->groups->sleeping, ~rt->procs->bit);
+	return wf_thread_start(rt, rt->procs);
+}
+
+static void set_up(struct weft_rt *rt)
+{
+	struct wf_stack_config stacks = {
+		.strict_guards = rt->config.flags & WEFT_STRICT_GUARDS,
+		.wipe = rt->config.flags & WEFT_WIPE_STACKS,
+	};
+	bool alone = wf_os_cpus_allowed() == 1 || wf_os_cpu_quota_milli("");
+
+	rt->executor.submit = wf_rt_submit;
+	rt->proc_count = rt->config.workers;
+	rt->group_count = rt->proc_count / rt->config.group_size;
+	rt->linger_ns = LINGER_NS;
+	rt->spin_ns = alone || rt->config.spin_ns < 0 ? 0 : rt->config.spin_ns;
+	rt->membarrier = wf_os_membarrier_register() == 0;
+	wf_stack_pool_open(&rt->stacks, &stacks);
+	wf_fiber_pool_open(&rt->fibers, rt);
+	rt->cls = (uint8_t)wf_stack_pool_class(
+		&rt->stacks, rt->config.stack_bytes);
+}
+
+/* Everything that can fail, in order; undone in reverse. */
+static int bring_up(struct weft_rt *rt)
+{
+	uint32_t opened = 0;
+	int err = wf_overflow_watch(whois);
+
+	if (err)
+		return err;
+	set_up(rt);
+	err = allocate(rt);
+	if (err)
+		goto pools;
+	open_groups(rt);
+	opened = open_procs(rt, &err);
+	if (err)
+		goto procs;
+	err = wf_stack_cache_open(&rt->outside.stacks, &rt->stacks);
+	if (err)
+		goto procs;
+	err = wf_stack_pool_promise(&rt->stacks, rt->cls, loop_stacks(rt));
+	if (err)
+		goto outside;
+	err = start_threads(rt);
+	if (!err)
+		return 0;
+	wf_monitor_stop(rt);
+	wf_stack_pool_release(&rt->stacks, rt->cls, loop_stacks(rt));
+outside:
+	wf_stack_cache_close(&rt->outside.stacks);
+procs:
+	close_procs(rt, opened);
+pools:
+	wf_stack_pool_close(&rt->stacks);
+	return err;
+}
+
+static void complain(const char *why)
+{
+	char line[300];
+	int n = snprintf(line, sizeof(line), "weft: weft_config: %s\n", why);
+
+	wf_os_complain(line, (size_t)n);
+}
+
+int weft_rt_start_sized(weft_rt **out, const weft_config *cfg, size_t size)
+{
+	struct weft_rt *rt;
+	weft_config config;
+	char why[200];
+	int err = wf_config_fill(&config, cfg, size, why, sizeof(why));
+
+	if (err) {
+		complain(why);
+		return err;
+	}
+	rt = wf_os_alloc(sizeof(*rt));
+	if (rt == NULL)
+		return -ENOMEM;
+	rt->config = config;
+	err = bring_up(rt);
+	if (err) {
+		deallocate(rt);
+		return err;
+	}
+	*out = rt;
+	return 0;
+}
+
+/* Fibers whose wait was cut short become runnable. */
+static void cancel(weft_fiber *f, void *arg)
+{
+	(void)arg;
+	if (!(wf_load_rlx(&f->state) & WF_FIBER_LIVE))
+		return;
+	if (wf_wait_cancel(f) == WF_CLAIM_WAKE)
+		wf_make_ready(f, WEFT_HINT_DEFAULT);
+}
+
+int weft_rt_shutdown(weft_rt *rt)
+{
+	bool before;
+
+	wf_lock(&rt->outside.lock);
+	before = rt->outside.closed;
+	rt->outside.closed = true;
+	wf_store_rlx(&rt->stopping, true);
+	wf_outside_enter(rt);
+	wf_unlock(&rt->outside.lock);
+	if (!before) {
+		/*
+		 * [pair: rt.stopping] From here on whoever spawned a fiber that
+		 * the walk does not find will see the flag when that waits.
+		 */
+		if (rt->membarrier)
+			wf_os_membarrier();
+		wf_fence_seq();
+		wf_fiber_pool_walk(&rt->fibers, cancel, NULL);
+	}
+	wf_outside_leave(rt);
+	return 0;
+}
+
+/* Wait until no fiber is left. */
+static int wait_fibers(struct weft_rt *rt, weft_time deadline)
+{
+	for (;;) {
+		/* [pair: rt.ended] What ended before is counted. */
+		uint32_t seen = wf_load_acq(&rt->ended);
+		int64_t now = wf_os_now_ns();
+		int64_t until = wf_time_add(now, REWALK_NS);
+
+		if (wf_rt_fibers(rt) == 0)
+			return 0;
+		if (deadline <= now)
+			return -ETIMEDOUT;
+		if (wf_os_futex_wait(&rt->ended, seen,
+			    until < deadline ? until : deadline) == -ETIMEDOUT)
+			/* Nothing moves: was one spawned while we walked? */
+			wf_fiber_pool_walk(&rt->fibers, cancel, NULL);
+	}
+}
+
+/* No fiber is left: the threads run what else there is, and end. */
+static void end_threads(struct weft_rt *rt)
+{
+	wf_store_rlx(&rt->quit, true);
+	/* [pair: park.sleep] Who parks after this sees it. */
+	wf_fence_seq();
+	for (uint32_t i = 0; i < rt->group_count; i++)
+		wf_wake_all(&rt->groups[i]);
+	for (;;) {
+		/* [pair: rt.ended] */
+		uint32_t seen = wf_load_acq(&rt->ended);
+
+		if (wf_load_rlx(&rt->threads) == 0)
+			break;
+		(void)wf_os_futex_wait(&rt->ended, seen, INT64_MAX);
+	}
+	wf_monitor_stop(rt);
+	wf_threads_reap(rt);
+}
+
+static void free_all(struct weft_rt *rt)
+{
+	/* [pair: rt.callers] Those who were in a call have left it. */
+	while (wf_load_acq(&rt->outside.callers) != 0)
+		wf_os_thread_yield();
+	wf_stack_cache_close(&rt->outside.stacks);
+	close_procs(rt, rt->proc_count);
+	wf_stack_pool_release(&rt->stacks, rt->cls, loop_stacks(rt));
+	wf_stack_pool_close(&rt->stacks);
+	wf_fiber_pool_close(&rt->fibers);
+	deallocate(rt);
+}
+
+int weft_rt_stop(weft_rt *rt, weft_time deadline)
+{
+	struct wf_thread *t = wf_enter();
+	int err;
+
+	if (t != NULL && t->rt == rt)
+		return -EDEADLK;
+	(void)weft_rt_shutdown(rt);
+	err = wait_fibers(rt, deadline);
+	if (err)
+		return err;
+	end_threads(rt);
+	free_all(rt);
+	return 0;
+}
+
+weft_executor *weft_rt_executor(weft_rt *rt)
+{
+	return &rt->executor;
+}
+
+weft_rt *weft_rt_self(void)
+{
+	struct wf_thread *t = wf_enter();
+
+	return t ? t->rt : NULL;
+}
+
+int wf_rt_submit(weft_executor *e, weft_task *task, weft_hint hint)
+{
+	struct weft_rt *rt = (struct weft_rt *)e;
+	struct wf_thread *t = wf_enter();
+	struct wf_batch batch = { 0 };
+
+	if (wf_load_rlx(&rt->stopping))
+		return -ESHUTDOWN;
+	if (t != NULL && t->rt == rt) {
+		wf_push_hint(t->proc, wf_entry_of(task), hint);
+		return 0;
+	}
+	wf_batch_add(&batch, task);
+	wf_outside_enter(rt);
+	wf_submit_outside(rt, &batch);
+	wf_outside_leave(rt);
+	return 0;
+}
+
+/* What weft_run runs in a fiber. */
+struct run {
+	int (*main)(void *);
+	void *arg;
+	int result;
+};
+
+static void *run_main(void *arg)
+{
+	struct run *run = arg;
+
+	run->result = run->main(run->arg);
+	return NULL;
+}
+
+int weft_run_sized(const weft_config *cfg, size_t size, int (*main)(void *),
+	void *arg)
+{
+	struct run run = { .main = main, .arg = arg };
+	weft_time deadline = WEFT_FOREVER;
+	weft_fiber *f;
+	weft_rt *rt;
+	int err, stopped;
+
+	if (weft_self() != NULL)
+		return -EDEADLK;
+	err = weft_rt_start_sized(&rt, cfg, size);
+	if (err)
+		return err;
+	err = weft_rt_spawn(rt, &f, &(weft_fiber_attr){ .name = "main" },
+		run_main, &run);
+	if (!err)
+		err = weft_join(f, NULL, WEFT_FOREVER);
+	if (rt->config.stop_ns != 0)
+		deadline = weft_after(rt->config.stop_ns);
+	stopped = weft_rt_stop(rt, deadline);
+	return err ? err : stopped ? stopped : run.result;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/spawn.c - a fiber begins: a descriptor, a credit, an entry in a queue.
+ *
+ * No stack: that comes when it runs, and is then the one its caller is on.
+ *
+ * Reads next: sched/submit.h, where the entry goes.
+ */
+#include <errno.h>
+
+#include <weft/fiber.h>
+#include <weft/runtime.h>
+
+#include "sched/runtime.h"
+#include "sched/submit.h"
+
+/* What spawn was asked for, checked. */
+struct order {
+	void *fn;
+	void *arg;
+	const char *name;
+	weft_hint hint;
+	uint8_t cls;
+	uint8_t flags;		/* of the fiber */
+	uint16_t state;		/* DETACHED or nothing */
+};
+
+/* A descriptor with the credit it needs, or NULL. */
+static inline weft_fiber *obtain(struct wf_fiber_cache *fibers,
+	struct wf_stack_cache *stacks, struct weft_rt *rt, unsigned cls)
+{
+	weft_fiber *f = wf_fiber_take(fibers, &rt->fibers);
+
+	if (wf_unlikely(f == NULL))
+		return NULL;
+	if (wf_unlikely(wf_stack_credit(stacks, cls) != 0)) {
+		wf_fiber_give(fibers, &rt->fibers, f);
+		return NULL;
+	}
+	return f;
+}
+
+static inline void fill(weft_fiber *f, const struct order *o)
+{
+	f->start.fn = o->fn;
+	f->start.arg = o->arg;
+	f->stack = NULL;
+	f->cls = o->cls;
+	f->flags = o->flags;
+	if (o->name != NULL) {
+		f->flags |= WF_FIBER_USED;
+		wf_store_rlx(&f->name, o->name);
+	}
+}
+
+/* On a processor of the fiber's runtime. */
+static inline int spawn_here(
+	struct wf_thread *t, weft_fiber **out, const struct order *o)
+{
+	struct wf_proc *p = t->proc;
+	struct weft_rt *rt = t->rt;
+	wf_entry entry;
+	weft_fiber *f;
+
+	if (wf_unlikely(wf_load_rlx(&rt->stopping)))
+		return -ESHUTDOWN;
+	f = obtain(&p->fibers, &p->stacks, rt, o->cls);
+	if (wf_unlikely(f == NULL))
+		return -ENOMEM;
+	fill(f, o);
+	wf_store_rlx(&f->ready_us, wf_thread_us(t));
+	wf_bump(&p->counters.spawned, 1);
+	if (o->state == 0 && o->hint != WEFT_HINT_YIELD) {
+		entry = wf_entry_ticket(&f->task);
+		/* [pair: fiber.fresh] Whoever claims it sees all of it. */
+		wf_store_rel(&f->state, WF_FIBER_LIVE | WF_FIBER_FRESH);
+	} else {
+		entry = wf_entry_of(&f->task);
+		wf_store_rlx(&f->state, WF_FIBER_LIVE | o->state);
+	}
+	if (out != NULL)
+		*out = f;
+	wf_push_hint(p, entry, o->hint);
+	return 0;
+}
+
+/* From a thread that has no processor of rt. */
+static int spawn_outside(
+	struct weft_rt *rt, weft_fiber **out, const struct order *o)
+{
+	struct wf_outside *outside = &rt->outside;
+	struct wf_batch batch = { 0 };
+	weft_fiber *f = NULL;
+	bool closed;
+
+	wf_lock(&outside->lock);
+	closed = outside->closed;
+	if (!closed)
+		f = obtain(&outside->fibers, &outside->stacks, rt, o->cls);
+	if (f != NULL) {
+		wf_bump(&outside->spawned, 1);
+		wf_outside_enter(rt);
+	}
+	wf_unlock(&outside->lock);
+	if (f == NULL)
+		return closed ? -ESHUTDOWN : -ENOMEM;
+	fill(f, o);
+	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);
+	wf_store_rlx(&f->state, WF_FIBER_LIVE | o->state);
+	if (out != NULL)
+		*out = f;
+	wf_batch_add(&batch, &f->task);
+	wf_submit_outside(rt, &batch);
+	wf_outside_leave(rt);
+	return 0;
+}
+
+static int spawn(struct weft_rt *rt, weft_fiber **out, const struct order *o)
+{
+	struct wf_thread *t = wf_enter();
+
+	if (t != NULL && t->rt == rt)
+		return spawn_here(t, out, o);
+	return spawn_outside(rt, out, o);
+}
+
+int weft_go(void (*fn)(void *), void *arg)
+{
+	struct wf_thread *t = wf_enter();
+
+	if (wf_unlikely(t == NULL))
+		return -EPERM;
+	return spawn_here(t, NULL,
+		&(struct order){ .fn = (void *)fn,
+			.arg = arg,
+			.cls = t->rt->cls,
+			.flags = WF_FIBER_VOID,
+			.state = WF_FIBER_DETACHED });
+}
+
+int weft_rt_go(weft_rt *rt, void (*fn)(void *), void *arg)
+{
+	return spawn(rt, NULL,
+		&(struct order){ .fn = (void *)fn,
+			.arg = arg,
+			.cls = rt->cls,
+			.flags = WF_FIBER_VOID,
+			.state = WF_FIBER_DETACHED });
+}
+
+/* Attributes into o.  -EINVAL. */
+static int check(struct weft_rt *rt, const weft_fiber_attr *a, struct order *o)
+{
+	int cls = rt->cls;
+
+	o->cls = rt->cls;
+	if (a == NULL)
+		return 0;
+	if (a->stack_bytes != 0)
+		cls = wf_stack_pool_class(&rt->stacks, a->stack_bytes);
+	if (cls < 0 || a->flags != 0 || (unsigned)a->hint > WEFT_HINT_YIELD)
+		return -EINVAL;
+	o->cls = (uint8_t)cls;
+	o->name = a->name;
+	o->hint = a->hint;
+	return 0;
+}
+
+int weft_rt_spawn(weft_rt *rt, weft_fiber **f, const weft_fiber_attr *a,
+	void *(*fn)(void *), void *arg)
+{
+	struct order o = { .fn = (void *)fn, .arg = arg };
+	int err = check(rt, a, &o);
+
+	if (err)
+		return err;
+	if (a != NULL && a->executor != NULL && a->executor != &rt->executor)
+		return -EINVAL;
+	return spawn(rt, f, &o);
+}
+
+/* The runtime that e belongs to; NULL: none. */
+static struct weft_rt *rt_of(weft_executor *e)
+{
+	return e->submit == wf_rt_submit ? (struct weft_rt *)e : NULL;
+}
+
+int weft_spawn(weft_fiber **f, const weft_fiber_attr *a, void *(*fn)(void *),
+	void *arg)
+{
+	struct wf_thread *t = wf_enter();
+	struct weft_rt *rt = t ? t->rt : NULL;
+	struct order o = { .fn = (void *)fn, .arg = arg };
+	int err;
+
+	if (wf_unlikely(a != NULL && a->executor != NULL)) {
+		rt = rt_of(a->executor);
+		if (rt == NULL)
+			return -EINVAL;
+	}
+	if (wf_unlikely(rt == NULL))
+		return -EPERM;
+	err = check(rt, a, &o);
+	return wf_unlikely(err) ? err : spawn(rt, f, &o);
+}

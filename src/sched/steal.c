@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/steal.c - the rounds of a thief.
+ */
+#include "sched/steal.h"
+
+#include "os/os.h"
+#include "queue/share.h"
+#include "sched/pick.h"
+#include "sched/runtime.h"
+
+void wf_search_begin(struct wf_search *s, struct wf_proc *p)
+{
+	struct wf_group *g = p->group;
+
+	s->p = p;
+	s->start_ns = s->now_ns = wf_os_now_ns();
+	s->lone = false;
+	for (uint32_t i = 0; i < g->count; i++)
+		s->ticks[i] = wf_load_rlx(&g->procs[i].counters.ticks);
+}
+
+/* The tasks of v are like this: so are those that came from it. */
+static weft_task *got(struct wf_proc *p, struct wf_proc *v, weft_task *task,
+	size_t moved)
+{
+	wf_bump(&p->counters.ticks, 1);
+	wf_bump(&p->counters.runs_stolen, 1);
+	wf_bump(&p->counters.steals, 1);
+	wf_bump(&p->counters.stolen, moved);
+	if (wf_load_rlx(&v->coarse) && !wf_load_rlx(&p->coarse)) {
+		wf_store_rlx(&p->mean_ns, wf_load_rlx(&v->mean_ns));
+		wf_store_rlx(&p->coarse, true);
+	}
+	return task;
+}
+
+static weft_task *steal_queue(struct wf_proc *p, struct wf_proc *v, bool lone)
+{
+	size_t moved;
+	wf_entry e = wf_runq_steal(&p->runq, &v->runq, lone, &moved);
+
+	while (e != 0) {
+		weft_task *task = wf_entry_redeem(e);
+
+		if (task != NULL)
+			return got(p, v, task, moved);
+		/* Dead; what else came with it? */
+		e = wf_runq_pop(&p->runq);
+	}
+	return NULL;
+}
+
+static weft_task *steal_slot(struct wf_proc *p, struct wf_proc *v)
+{
+	wf_entry e = wf_load_rlx(&v->slot);
+	weft_task *task;
+
+	/* [pair: slot.take] The task as it was when it was put there. */
+	if (e == 0 || !wf_cas_acq(&v->slot, &e, 0))
+		return NULL;
+	task = wf_entry_redeem(e);
+	return task ? got(p, v, task, 1) : NULL;
+}
+
+/* i is the victim's place in its group. */
+static weft_task *rob(struct wf_search *s, uint32_t i, bool last)
+{
+	struct wf_proc *p = s->p, *v = &p->group->procs[i];
+	bool still = wf_load_rlx(&v->counters.ticks) == s->ticks[i];
+	bool stuck = still && s->now_ns - s->start_ns >= WF_STUCK_NS;
+	size_t len = wf_runq_len(&v->runq);
+	weft_task *task = NULL;
+
+	if (len == 0 && wf_load_rlx(&v->slot) == 0)
+		return NULL;
+	if (!stuck) {
+		s->lone |= still;
+		if (!wf_steal_allowed(v))
+			return NULL;
+	}
+	if (len > 0)
+		task = steal_queue(p, v, last && stuck);
+	if (task == NULL && last && stuck)
+		task = steal_slot(p, v);
+	return task;
+}
+
+/* A stride that leads from one of n over all others and back. */
+static uint32_t stride_for(struct wf_random *r, uint32_t n)
+{
+	for (;;) {
+		uint32_t stride = 1 + wf_random_below(r, n);
+		uint32_t a = n, b = stride;
+
+		while (b != 0) {
+			uint32_t rest = a % b;
+
+			a = b;
+			b = rest;
+		}
+		if (a == 1)
+			return stride;
+	}
+}
+
+weft_task *wf_search_round(struct wf_search *s, bool last)
+{
+	struct wf_proc *p = s->p;
+	uint32_t n = p->group->count;
+	uint32_t at = wf_random_below(&p->random, n);
+	uint32_t stride = stride_for(&p->random, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		weft_task *task = NULL;
+
+		at = (at + stride) % n;
+		if (&p->group->procs[at] != p)
+			task = rob(s, at, last);
+		if (task != NULL)
+			return task;
+	}
+	return NULL;
+}
+
+weft_task *wf_search_abroad(struct wf_search *s)
+{
+	struct wf_proc *p = s->p;
+	struct weft_rt *rt = p->group->rt;
+	uint32_t at = wf_random_below(&p->random, rt->group_count);
+
+	for (uint32_t i = 0; i < rt->group_count; i++) {
+		struct wf_group *g = &rt->groups[(at + i) % rt->group_count];
+		size_t max = (size_t)(p->runq.mask + 1) / 2;
+		size_t len = g == p->group ? 0 : wf_inject_len(&g->inject);
+		weft_task *task = NULL;
+
+		if (len > 0)
+			task = wf_grab(p, g, wf_share(len, g->count, max));
+		for (uint32_t j = 0; g != p->group && !task && j < g->count; j++)
+			if (wf_load_rlx(&g->procs[j].coarse))
+				task = steal_queue(p, &g->procs[j], false);
+		if (task != NULL)
+			return task;
+	}
+	return NULL;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/submit.h - where a task that is ready goes.
+ *
+ *	from inside	DEFAULT	the tail of the own queue
+ *			NEXT	the slot; what it displaces, the own queue
+ *			YIELD	the list of yielders
+ *	from outside		the tail of the global queue
+ *
+ * A queue that is full sends its older half to the global queue.
+ *
+ * Tickets (queue/entry.h) are for local queues and slots only.
+ *
+ * Reads next: queue/runq.h, then sched/pick.h
+ */
+#ifndef WF_SCHED_SUBMIT_H
+#define WF_SCHED_SUBMIT_H
+
+#include "queue/batch.h"
+#include "queue/entry.h"
+#include "queue/runq.h"
+#include "sched/proc.h"
+#include "sched/runtime.h"
+#include "sched/thread.h"
+#include "sched/wake.h"
+
+/* Holder, p's queue being full: make room, by the global queue. */
+void wf_offload(struct wf_proc *p);
+
+/* Holder: give up what the slot holds to the local queue, put e there. */
+void wf_push_next_slow(struct wf_proc *p, wf_entry e);
+
+/* Holder: behind what is in the queue. */
+static inline void wf_push(struct wf_proc *p, wf_entry e)
+{
+	while (wf_unlikely(!wf_runq_push(&p->runq, e)))
+		wf_offload(p);
+	if (wf_unlikely(wf_load_rlx(&p->coarse)))
+		wf_wake_for_coarse(p);
+}
+
+/* Holder: into the slot. */
+static inline void wf_push_next(struct wf_proc *p, wf_entry e)
+{
+	if (wf_unlikely(wf_load_rlx(&p->slot) != 0))
+		wf_push_next_slow(p, e);
+	else
+		/*
+		 * [pair: slot.take] The task before the entry.  No exchange:
+		 * others only empty the slot.
+		 */
+		wf_store_rel(&p->slot, e);
+}
+
+/* Holder: behind everything that is ready (fibers only: owned entries). */
+void wf_push_yield(struct wf_proc *p, weft_task *task);
+
+/* Holder, t's processor: as hint says; e may be a ticket unless YIELD. */
+static inline void wf_push_hint(struct wf_proc *p, wf_entry e, weft_hint hint)
+{
+	if (hint == WEFT_HINT_NEXT)
+		wf_push_next(p, e);
+	else if (hint == WEFT_HINT_YIELD)
+		wf_push_yield(p, wf_entry_task(e));
+	else
+		wf_push(p, e);
+}
+
+/*
+ * Calls from outside are counted while they last (sched/runtime.h).  The
+ * runtime must be known to live when enter is called.
+ */
+void wf_outside_enter(struct weft_rt *rt);
+void wf_outside_leave(struct weft_rt *rt);
+
+/* Between the two: a batch, not empty, into the global queue. */
+void wf_submit_outside(struct weft_rt *rt, struct wf_batch *batch);
+
+/* Make a fiber that nobody runs runnable, from anywhere. */
+void wf_make_ready(weft_fiber *f, weft_hint hint);
+
+/* The same for many; they may be of several runtimes. */
+void wf_make_all_ready(struct wf_batch *fibers);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/thread.c - a thread of the runtime, from its first to its last line.
+ */
+#include "sched/thread.h"
+
+#include <errno.h>
+
+#include "sched/park.h"
+#include "sched/run.h"
+#include "sched/runtime.h"
+
+/* The loop's stack, on which nobody is; the processor may be another's now. */
+static void give_stack(struct weft_rt *rt, struct wf_stack *stack)
+{
+	wf_lock(&rt->outside.lock);
+	wf_stack_give(&rt->outside.stacks, stack);
+	wf_unlock(&rt->outside.lock);
+}
+
+/* To be joined by whoever comes next; our last access to the runtime. */
+static void farewell(struct wf_thread *t)
+{
+	struct weft_rt *rt = t->rt;
+
+	wf_lock(&rt->threads_lock);
+	t->next = rt->threads_ended;
+	rt->threads_ended = t;
+	(void)wf_sub_rlx(&rt->threads, 1);
+	wf_unlock(&rt->threads_lock);
+	wf_rt_tell_ended(rt);
+}
+
+static void thread_main(void *arg)
+{
+	struct wf_thread *t = arg;
+
+	wf_os_self_set(t);
+	if (wf_overflow_enter(&t->alternate) != 0)
+		(void)wf_add_rlx(&t->rt->thread_fails, 1);
+	wf_bump(&t->proc->counters.wakes, 1);
+	wf_store_rlx(&t->proc->clock_ns, wf_os_now_ns());
+	if (t->rt->monitor.started)
+		wf_monitor_rouse(t->rt);
+	wf_loop_begin(t);
+	give_stack(t->rt, t->spent);
+	wf_overflow_leave(&t->alternate);
+	wf_os_self_set(NULL);
+	farewell(t);
+}
+
+void wf_threads_reap(struct weft_rt *rt)
+{
+	struct wf_thread *t, *next;
+
+	if (rt->threads_ended == NULL)
+		return;
+	wf_lock(&rt->threads_lock);
+	t = rt->threads_ended;
+	rt->threads_ended = NULL;
+	wf_unlock(&rt->threads_lock);
+	for (; t != NULL; t = next) {
+		next = t->next;
+		wf_os_thread_join(&t->os);
+		wf_os_free(t);
+	}
+}
+
+int wf_thread_start(struct weft_rt *rt, struct wf_proc *p)
+{
+	struct wf_thread *t;
+	int err = -EAGAIN;
+
+	wf_threads_reap(rt);
+	if (wf_add_rlx(&rt->threads, 1) >= rt->config.max_threads)
+		goto refused;
+	err = -ENOMEM;
+	t = wf_os_alloc(sizeof(*t));
+	if (t == NULL)
+		goto refused;
+	t->rt = rt;
+	t->proc = p;
+	t->budget_full = rt->config.coop_budget;
+	wf_store_rlx(&p->thread, t);
+	err = wf_os_thread_start(&t->os, thread_main, t, 0, "weft");
+	if (!err)
+		return 0;
+	wf_store_rlx(&p->thread, NULL);
+	wf_os_free(t);
+refused:
+	(void)wf_sub_rlx(&rt->threads, 1);
+	(void)wf_add_rlx(&rt->thread_fails, 1);
+	return err;
+}

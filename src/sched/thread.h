@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/thread.h - an OS thread of a runtime, and the one door into it.
+ *
+ * A thread runs fibers while it holds a processor.  What is running, on which
+ * stack, and what is still to be done for the side that was left belong to the
+ * thread; queues and caches belong to the processor.
+ *
+ * Every public call that may touch a processor begins with wf_enter and ends
+ * with wf_leave.  In between no user code runs, except an awaiter's commit.
+ *
+ * AFTER.  Whoever leaves a stack cannot hand it on, or publish itself, while it
+ * is still on it; the side that arrives does it first thing:
+ *
+ *	COMMIT	 ask the awaiter of the fiber that left
+ *	REQUEUE	 the fiber that left goes into the slot: it had stepped aside
+ *	YIELD	 the fiber that left goes behind all others
+ *	SPENT	 nobody is on the stack that was left: back with it
+ *
+ * A thread's own stack, from the system, runs no fiber: it starts the first
+ * loop, and is where the thread ends.
+ *
+ * Reads next: sched/runtime.h, what all of them belong to.
+ */
+#ifndef WF_SCHED_THREAD_H
+#define WF_SCHED_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "arch/context.h"
+#include "base/compiler.h"
+#include "fiber/fiber.h"
+#include "os/os.h"
+#include "sched/proc.h"
+#include "stack/overflow.h"
+
+enum wf_after {
+	WF_AFTER_NOTHING,
+	WF_AFTER_COMMIT,
+	WF_AFTER_REQUEUE,
+	WF_AFTER_YIELD,
+	WF_AFTER_SPENT,
+};
+
+struct wf_thread {
+	/* Part 1: the thread's own. */
+	struct wf_proc *proc;		/* held; never NULL in the loop */
+	weft_fiber *current;		/* running; NULL in the loop or a task */
+	struct wf_stack *stack;		/* that we are on */
+	uint32_t budget;		/* calls left until current gives way */
+	uint32_t budget_full;		/* fixed */
+	enum wf_after after;
+	weft_fiber *left;		/* not SPENT: who left */
+	struct weft_awaiter *awaiter;	/* COMMIT */
+	struct wf_stack *spent;		/* SPENT */
+	weft_task *handed;		/* what a new loop runs first */
+	struct wf_san *san_left;	/* of the stack that was left */
+
+	struct weft_rt *rt;		/* fixed */
+	struct wf_context own;		/* of the system's stack, while left */
+	struct wf_san san;		/* and its name for the sanitizers */
+	struct wf_os_altstack alternate;
+	struct wf_os_thread os;
+	struct wf_thread *next;		/* by rt->threads_lock: the ended */
+
+	/* Part 2: 1: woken.  Set by whoever took the bit of its processor. */
+	_Atomic(uint32_t) word wf_aligned(WF_FALSE_SHARING);
+};
+
+/* The thread we are on, now inside the runtime; NULL: a plain one. */
+static inline struct wf_thread *wf_enter(void)
+{
+	return wf_os_self();
+}
+
+/* User code comes next.  What takes processors away hooks in here. */
+static inline void wf_leave(struct wf_thread *t)
+{
+	(void)t;
+}
+
+/* Now, or soon before: for what need not be exact. */
+static inline uint32_t wf_thread_us(struct wf_thread *t)
+{
+	return (uint32_t)(wf_load_rlx(&t->proc->clock_ns) / 1000) | 1;
+}
+
+/*
+ * Make a thread that holds p, whose bit in the mask of sleepers the caller has
+ * cleared.  -EAGAIN, -ENOMEM: no thread, and the bit is still clear.
+ */
+wf_must_check int wf_thread_start(struct weft_rt *rt, struct wf_proc *p);
+
+/* Wait for threads that have ended, and free them. */
+void wf_threads_reap(struct weft_rt *rt);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched/wake.c - who is woken for what.
+ */
+#include "sched/wake.h"
+
+#include "os/os.h"
+#include "sched/runtime.h"
+#include "sched/thread.h"
+
+/*
+ * The bit of p was cleared by us.  If it has no thread and cannot get one it
+ * goes back to sleep: whoever is awake will do its work.
+ */
+static bool rouse(struct wf_group *g, struct wf_proc *p)
+{
+	struct wf_thread *t = wf_load_rlx(&p->thread);
+
+	wf_store_rlx(&p->woken_ns, wf_os_now_ns());
+	if (t != NULL) {
+		/* [pair: park.word] The last we do to the thread. */
+		wf_store_rel(&t->word, 1);
+		(void)wf_os_futex_wake(&t->word, 1);
+		return true;
+	}
+	if (wf_thread_start(g->rt, p) == 0)
+		return true;
+	(void)wf_and_rlx(&g->searching, ~p->bit);
+	/* [pair: park.bit] As it was. */
+	(void)wf_or_acqrel(&g->sleeping, p->bit);
+	return false;
+}
+
+bool wf_wake_one(struct wf_group *g)
+{
+	uint64_t seen = wf_load_rlx(&g->sleeping);
+
+	while (seen != 0) {
+		struct wf_proc *p = wf_group_lowest(g, seen);
+
+		/*
+		 * [pair: park.bit] The processor as it was left, its thread
+		 * above all, is seen by who wakes it.
+		 */
+		if (!wf_cas_weak_acq(&g->sleeping, &seen, seen & ~p->bit))
+			continue;
+		(void)wf_or_rlx(&g->searching, p->bit);
+		return rouse(g, p);
+	}
+	return false;
+}
+
+void wf_wake_all(struct wf_group *g)
+{
+	while (wf_wake_one(g))
+		continue;
+}
+
+void wf_wake_for_outside(struct wf_group *g)
+{
+	uint64_t sleeping;
+
+	/* [pair: park.sleep] The task before the look at who sleeps. */
+	wf_fence_seq();
+	sleeping = wf_load_rlx(&g->sleeping);
+	if (sleeping == 0 || wf_load_rlx(&g->searching) != 0)
+		return;
+	if (sleeping != g->all && !wf_load_rlx(&g->coarse))
+		return;
+	/* Whose thread cannot be made is replaced by a neighbour's. */
+	for (uint32_t i = 0; !wf_wake_one(g) && i < g->rt->group_count; i++)
+		g = &g->rt->groups[i];
+}
+
+void wf_wake_for_coarse(struct wf_proc *p)
+{
+	struct wf_group *g = p->group;
+
+	if (!wf_wake_pays(p, wf_proc_backlog(p)))
+		return;
+	/*
+	 * No fence: should a processor that parks at this moment be missed, the
+	 * monitor finds the backlog.
+	 */
+	if (wf_load_rlx(&g->sleeping) != 0 && wf_load_rlx(&g->searching) == 0)
+		(void)wf_wake_one(g);
+}
+
+void wf_wake_next(struct wf_proc *p)
+{
+	struct wf_group *g = p->group;
+
+	if (wf_load_rlx(&g->sleeping) == 0 || wf_load_rlx(&g->searching) != 0)
+		return;
+	if (wf_load_rlx(&p->coarse) ? wf_proc_backlog(p) > 0
+				    : wf_load_rlx(&g->gate_open) &&
+			wf_proc_backlog(p) > 1)
+		(void)wf_wake_one(g);
+}
