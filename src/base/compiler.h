@@ -38,6 +38,9 @@
 
 #define wf_aligned(n) __attribute__((aligned(n)))
 
+/* It will be needed soon; any address will do. */
+#define wf_prefetch(p) __builtin_prefetch(p)
+
 #define wf_container_of(ptr, type, member)                                 \
 	((type *)((char *)(ptr)-offsetof(type, member)))
 

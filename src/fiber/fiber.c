@@ -16,23 +16,50 @@ void wf_fiber_task_run(weft_task *task)
 		(void *)task);
 }
 
-bool wf_fiber_claim(weft_task *task)
+/* Is it the life of the descriptor that the ticket is for? */
+static bool is_use(uint16_t state, wf_entry ticket)
 {
-	weft_fiber *f = wf_fiber_of(task);
+	return state >> WF_FIBER_USE_SHIFT == wf_entry_use(ticket);
+}
+
+/* Clear FRESH, if it is set and the rest is as seen. */
+static bool start(weft_fiber *f, uint16_t *seen)
+{
+	/*
+	 * [pair: fiber.fresh] See what spawn wrote.  A stale ticket may meet a
+	 * fiber spawned elsewhere, which came here through no queue: were this
+	 * relaxed, its function could be read as that of the fiber before it.
+	 */
+	return wf_cas_acq(&f->state, seen, (uint16_t)(*seen & ~WF_FIBER_FRESH));
+}
+
+bool wf_fiber_claim(wf_entry ticket)
+{
+	weft_fiber *f = wf_fiber_of(wf_entry_task(ticket));
 	uint16_t seen = wf_load_rlx(&f->state);
 
-	while (seen & WF_FIBER_FRESH) {
-		/*
-		 * [pair: fiber.fresh] See what spawn wrote.  A stale ticket may
-		 * meet a fiber spawned elsewhere, which came here through no
-		 * queue: were this relaxed, its function could be read as that
-		 * of the fiber before it.
-		 */
-		if (wf_cas_acq(&f->state, &seen,
-			    (uint16_t)(seen & ~WF_FIBER_FRESH)))
+	while ((seen & WF_FIBER_FRESH) && is_use(seen, ticket))
+		if (start(f, &seen))
 			return true;
-	}
 	return false;
+}
+
+bool wf_fiber_claim_handle(weft_fiber *f)
+{
+	uint16_t seen = wf_load_rlx(&f->state);
+
+	while (seen & WF_FIBER_FRESH)
+		if (start(f, &seen))
+			return true;
+	return false;
+}
+
+bool wf_fiber_is_fresh(wf_entry ticket)
+{
+	weft_fiber *f = wf_fiber_of(wf_entry_task(ticket));
+	uint16_t seen = wf_load_rlx(&f->state);
+
+	return (seen & WF_FIBER_FRESH) && is_use(seen, ticket);
 }
 
 bool wf_wait_begin(weft_fiber *f, uint64_t *epoch)
@@ -54,8 +81,8 @@ bool wf_wait_end(weft_fiber *f)
 	uint64_t seen = wf_load_rlx(&f->wait);
 
 	/* [pair: fiber.wake] See what the claimer did before. */
-	while (!wf_cas_weak_acq(&f->wait, &seen,
-		seen & ~(WF_WAIT_PHASE | WF_WAIT_CUT)))
+	while (!wf_cas_weak_acq(
+		&f->wait, &seen, seen & ~(WF_WAIT_PHASE | WF_WAIT_CUT)))
 		continue;
 	return seen & WF_WAIT_CUT;
 }
@@ -70,8 +97,7 @@ static bool step(weft_fiber *f, uint64_t *seen, uint64_t from, uint64_t to)
 	 * the fiber that goes on.
 	 * [pair: fiber.park] The saved context is seen by whoever claims.
 	 */
-	return wf_cas_acqrel(
-		&f->wait, seen, (*seen & ~WF_WAIT_PHASE) | to);
+	return wf_cas_acqrel(&f->wait, seen, (*seen & ~WF_WAIT_PHASE) | to);
 }
 
 bool wf_wait_park(weft_fiber *f)
@@ -117,6 +143,6 @@ enum wf_claim wf_wait_cancel(weft_fiber *f)
 
 	while (!wf_cas_weak_rlx(&f->wait, &seen, seen | WF_WAIT_CANCELLED))
 		continue;
-	return claim(f, seen | WF_WAIT_CANCELLED,
-		WF_WAIT_CLAIMED | WF_WAIT_CUT);
+	return claim(
+		f, seen | WF_WAIT_CANCELLED, WF_WAIT_CLAIMED | WF_WAIT_CUT);
 }

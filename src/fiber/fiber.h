@@ -16,8 +16,8 @@
  *
  * STATE, one word, by whoever holds the right to the transition:
  *
- *	LIVE	 the descriptor is a fiber; clear: it is free.  Nothing else is
- *		 set in a free one.
+ *	LIVE	 the descriptor is a fiber; clear: it is free.  Nothing else but
+ *		 USE is set in a free one.
  *	FRESH	 it has not started, and whoever clears this bit by
  *		 compare-and-swap starts it: the entry in a local queue is only
  *		 a ticket (queue/entry.h), the joiner may be faster.  Clear in
@@ -25,6 +25,8 @@
  *	DETACHED nobody will join it; it is freed when it ends.
  *	JOINED	 a joiner waits: joiner is valid until its wait is claimed.
  *	DONE	 it has ended and result is valid.
+ *	USE	 a number that differs from life to life of the descriptor, so
+ *		 that a ticket of an earlier one is known to be dead
  *	LETGO	 (with DONE) the ended fiber has let go of a joiner that had
  *		 given up at the same moment; only such a joiner looks for it.
  *
@@ -73,6 +75,7 @@
 #include "arch/context.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "queue/entry.h"
 #include "stack/stack.h"
 
 /* STATE */
@@ -82,6 +85,8 @@
 #define WF_FIBER_JOINED 8u
 #define WF_FIBER_DONE 16u
 #define WF_FIBER_LETGO 32u
+#define WF_FIBER_USE 0xff00u
+#define WF_FIBER_USE_SHIFT 8
 
 /* Flags, by the fiber's runner. */
 #define WF_FIBER_VOID 1u	/* its function returns nothing: weft_go */
@@ -148,7 +153,27 @@ static inline bool wf_task_is_fiber(const weft_task *task)
 }
 
 /* Become the one who starts the fiber of a ticket: a wf_claim_fn. */
-bool wf_fiber_claim(weft_task *task);
+bool wf_fiber_claim(wf_entry ticket);
+
+/* The same for who has the fiber's handle. */
+bool wf_fiber_claim_handle(weft_fiber *f);
+
+/* Could one still claim it?  As a hint. */
+bool wf_fiber_is_fresh(wf_entry ticket);
+
+/* Of a free descriptor: USE in its next life. */
+static inline uint16_t wf_fiber_next_use(weft_fiber *f)
+{
+	return (uint16_t)(wf_load_rlx(&f->state) + (1 << WF_FIBER_USE_SHIFT)) &
+		WF_FIBER_USE;
+}
+
+/* The ticket for f in its present life. */
+static inline wf_entry wf_fiber_ticket(weft_fiber *f, uint16_t state)
+{
+	return wf_entry_ticket(
+		&f->task, (uint8_t)(state >> WF_FIBER_USE_SHIFT));
+}
 
 /*
  * WAIT, by the fiber f itself.  begin: true and the epoch of the new wait;

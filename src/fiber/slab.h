@@ -92,10 +92,11 @@ static inline weft_fiber *wf_fiber_take(
 	f = c->now.list;
 	c->now.list = wf_fiber_of(f->task.next_);
 	c->now.count--;
+	wf_prefetch(c->now.list);
 	return f;
 }
 
-/* Back; its state is 0. */
+/* Back; its state is that of a free one. */
 static inline void wf_fiber_give(struct wf_fiber_cache *c,
 	struct wf_fiber_pool *pool, weft_fiber *f)
 {

@@ -11,8 +11,8 @@ void wf_inject_push(struct wf_inject *q, struct wf_batch *batch)
 {
 	wf_debug_assert(batch->count > 0, "an empty batch cannot be pushed");
 	wf_lock(&q->back_lock);
+	wf_store_rlx(&q->pushed, wf_load_rlx(&q->pushed) + batch->count);
 	wf_batch_append(&q->back, batch);
-	wf_store_rlx(&q->back_count, q->back.count);
 	wf_unlock(&q->back_lock);
 }
 
@@ -21,9 +21,6 @@ static void turn(struct wf_inject *q)
 {
 	wf_lock(&q->back_lock);
 	wf_batch_append(&q->front, &q->back);
-	wf_store_rlx(&q->front_count, q->front.count);
-	/* [pair: inject.move] front is counted before back is not (I2). */
-	wf_store_rel(&q->back_count, 0);
 	wf_unlock(&q->back_lock);
 }
 
@@ -40,7 +37,8 @@ size_t wf_inject_take(struct wf_inject *q, size_t max, struct wf_batch *out)
 	n = wf_min_size(q->front.count, max);
 	if (n > 0)
 		wf_batch_cut(&q->front, n, &some);
-	wf_store_rlx(&q->front_count, q->front.count);
+	/* [pair: inject.taken] Their push, which we saw, is seen too (I2). */
+	wf_store_rel(&q->taken, wf_load_rlx(&q->taken) + n);
 	wf_unlock(&q->front_lock);
 	wf_batch_append(out, &some);
 	return n;

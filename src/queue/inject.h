@@ -16,9 +16,9 @@
  * Invariants.
  *	(I1) Everything in front is older than everything in back, so the order
  *	     of tasks is the order of their pushes.
- *	(I2) A task in the queue is counted in at least one of the two counts:
- *	     a move raises front's before it lowers back's, and wf_inject_len
- *	     reads back's first.
+ *	(I2) pushed and taken count all tasks there ever were; both only grow,
+ *	     and taken <= pushed.  Tasks are taken in order, so the i-th pushed
+ *	     has been taken when taken >= i.
  *
  * queue/inbox.h does the same work without a lock, in a looser order.
  *
@@ -27,7 +27,9 @@
 #ifndef WF_QUEUE_INJECT_H
 #define WF_QUEUE_INJECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/atomic.h"
 #include "base/compiler.h"
@@ -39,12 +41,12 @@ struct wf_inject {
 	/* Part 1: those who push. */
 	struct wf_lock back_lock wf_aligned(WF_FALSE_SHARING);
 	struct wf_batch back;		/* by back_lock */
-	_Atomic(size_t) back_count;	/* written by back_lock, read by all */
+	_Atomic(uint64_t) pushed;	/* written by back_lock, read by all */
 
 	/* Part 2: those who take. */
 	struct wf_lock front_lock wf_aligned(WF_FALSE_SHARING);
 	struct wf_batch front;		/* by front_lock */
-	_Atomic(size_t) front_count;	/* written by front_lock, read by all */
+	_Atomic(uint64_t) taken;	/* written by front_lock, read by all */
 };
 
 /* Append batch, not empty; it is then empty.  Anyone. */
@@ -53,20 +55,31 @@ void wf_inject_push(struct wf_inject *q, struct wf_batch *batch);
 /* Append up to max tasks, the oldest first, to out.  Anyone.  How many. */
 size_t wf_inject_take(struct wf_inject *q, size_t max, struct wf_batch *out);
 
+/* How many were ever pushed: the place of a task that is pushed next. */
+static inline uint64_t wf_inject_pushed(struct wf_inject *q)
+{
+	return wf_load_rlx(&q->pushed);
+}
+
+/* Has everything been taken that was pushed when wf_inject_pushed was mark? */
+static inline bool wf_inject_passed(struct wf_inject *q, uint64_t mark)
+{
+	return wf_load_rlx(&q->taken) >= mark;
+}
+
 /*
- * How many tasks wait, roughly: a task that is moved meanwhile may be counted
- * twice.  0 means that every task whose push had ended before this call began
- * has been taken.
+ * How many tasks wait, roughly.  0 means that every task whose push had ended
+ * before this call began has been taken.
  */
 static inline size_t wf_inject_len(struct wf_inject *q)
 {
 	/*
-	 * [pair: inject.move] If a move has emptied back, see front filled.
-	 * Were this relaxed, both could read 0 while tasks wait (I2).
+	 * [pair: inject.taken] See at least as many pushed as were taken.  Were
+	 * this relaxed, there could seem to be fewer than none.
 	 */
-	size_t back = wf_load_acq(&q->back_count);
+	uint64_t taken = wf_load_acq(&q->taken);
 
-	return back + wf_load_rlx(&q->front_count);
+	return (size_t)(wf_load_rlx(&q->pushed) - taken);
 }
 
 #endif

@@ -111,6 +111,29 @@ size_t wf_runq_offload(
 	return n;
 }
 
+size_t wf_runq_sift(struct wf_runq *q, wf_claim_fn *fresh)
+{
+	uint64_t t = wf_load_rlx(&q->tail), to = t;
+	uint64_t h = wf_load_rlx(&q->head);
+
+	/*
+	 * Take everything, then push what is left.  Index t + i is the slot of
+	 * index h + i or one before it, so nothing is overwritten unread.
+	 */
+	while (!wf_cas_rlx(&q->head, &h, t))
+		continue;
+	q->head_seen = t;
+	for (; h != t; h++) {
+		wf_entry e = wf_load_rlx(&q->slots[h & q->mask]);
+
+		if (!wf_entry_is_ticket(e) || fresh(e))
+			wf_store_rlx(&q->slots[to++ & q->mask], e);
+	}
+	/* [pair: runq.publish] As in push, for all of them. */
+	wf_store_rel(&q->tail, to);
+	return (size_t)(to - t);
+}
+
 bool wf_runq_check(struct wf_runq *q)
 {
 	uint64_t h = wf_load_rlx(&q->head), t = wf_load_rlx(&q->tail);

@@ -90,6 +90,15 @@ static inline size_t wf_runq_len(struct wf_runq *q)
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* Is the oldest entry a ticket, or is there none?  Owner; as a hint. */
+static inline bool wf_runq_begins_with_ticket(struct wf_runq *q)
+{
+	uint64_t h = wf_load_rlx(&q->head);
+
+	return h == wf_load_rlx(&q->tail) ||
+		wf_entry_is_ticket(wf_load_rlx(&q->slots[h & q->mask]));
+}
+
 /* How many entries fit behind tail.  Owner. */
 static inline size_t wf_runq_room(struct wf_runq *q, uint64_t tail)
 {
@@ -128,8 +137,12 @@ static inline wf_entry wf_runq_pop(struct wf_runq *q)
 	while (h != t) {
 		wf_entry e = wf_load_rlx(&q->slots[h & q->mask]);
 
-		if (wf_likely(wf_cas_rlx(&q->head, &h, h + 1)))
+		if (wf_likely(wf_cas_rlx(&q->head, &h, h + 1))) {
+			/* The next one, or what was there a lap ago. */
+			wf_prefetch((void *)wf_load_rlx(
+				&q->slots[(h + 1) & q->mask]));
 			return e;
+		}
 	}
 	return 0;
 }
@@ -154,6 +167,12 @@ size_t wf_runq_grab(struct wf_runq *q, wf_entry *out, size_t max);
  */
 size_t wf_runq_offload(
 	struct wf_runq *q, wf_claim_fn *claim, struct wf_batch *out);
+
+/*
+ * Drop the tickets whose task `fresh' says was started already; all others keep
+ * their order.  Owner, the queue being full.  How many are left.
+ */
+size_t wf_runq_sift(struct wf_runq *q, wf_claim_fn *fresh);
 
 /* Do the invariants hold?  Only when nobody else is active. */
 bool wf_runq_check(struct wf_runq *q);

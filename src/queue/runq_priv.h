@@ -20,10 +20,9 @@ static inline void wf_runq_link(struct wf_runq *q, uint64_t at, size_t n,
 {
 	for (size_t i = 0; i < n; i++) {
 		wf_entry e = wf_load_rlx(&q->slots[(at + i) & q->mask]);
-		weft_task *task = wf_entry_task(e);
 
-		if (!wf_entry_is_ticket(e) || claim(task))
-			wf_batch_add(out, task);
+		if (!wf_entry_is_ticket(e) || claim(e))
+			wf_batch_add(out, wf_entry_task(e));
 	}
 }
 

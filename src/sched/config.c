@@ -24,11 +24,11 @@ struct field {
 	bool pow2;
 };
 
-#define FIELD(name, min, max, preset, pow2)                                \
-	{                                                                  \
-		#name, offsetof(weft_config, name),                        \
-			sizeof(((weft_config *)0)->name), min, max,        \
-			preset, pow2                                       \
+#define FIELD(name, min, max, preset, pow2)                                 \
+	{                                                                   \
+#name, offsetof(weft_config, name),                         \
+			sizeof(((weft_config *)0)->name), min, max, preset, \
+			pow2                                                \
 	}
 
 static const struct field fields[] = {

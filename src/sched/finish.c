@@ -19,12 +19,12 @@ static void clean(weft_fiber *f)
 	wf_store_rlx(&f->waits_on, NULL);
 }
 
-static inline void release(struct wf_fiber_cache *cache, struct weft_rt *rt,
-	weft_fiber *f)
+static inline void release(
+	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
 {
 	if (f->flags & WF_FIBER_USED)
 		clean(f);
-	wf_store_rlx(&f->state, 0);
+	wf_store_rlx(&f->state, wf_load_rlx(&f->state) & WF_FIBER_USE);
 	wf_fiber_give(cache, &rt->fibers, f);
 }
 
@@ -64,7 +64,8 @@ static wf_noinline void hand_over(
 	old = wf_or_acqrel(&f->state, WF_FIBER_DONE);
 	if (old & WF_FIBER_DETACHED)
 		release(&t->proc->fibers, t->rt, f);
-	else if ((old & WF_FIBER_JOINED) && !wf_waiter_wake(f->joiner))
+	else if ((old & WF_FIBER_JOINED) &&
+		!wf_waiter_wake(f->joiner, WEFT_HINT_NEXT))
 		/* [pair: fiber.letgo] It gave up; we are done with its frame. */
 		(void)wf_or_acqrel(&f->state, WF_FIBER_LETGO);
 }

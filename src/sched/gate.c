@@ -6,8 +6,8 @@
 
 #include "base/units.h"
 
-#define ALONE_NS (800 * WF_NS_PER_US)	/* measured for so long */
-#define SETTLE_NS (300 * WF_NS_PER_US)	/* a thief gets going */
+#define ALONE_NS (800 * WF_NS_PER_US)  /* measured for so long */
+#define SETTLE_NS (300 * WF_NS_PER_US) /* a thief gets going */
 #define TRIAL_NS (800 * WF_NS_PER_US)
 #define OPEN_NS (64 * WF_NS_PER_MS)
 #define SHUT_MIN_NS (4 * WF_NS_PER_MS)

@@ -96,7 +96,7 @@ static void learn_gap(struct wf_proc *p, int64_t since_ns)
 {
 	int64_t now_ns = wf_os_now_ns();
 
-	wf_store_rlx(&p->clock_ns, now_ns);
+	wf_proc_clock(p, now_ns);
 	p->gap_ns += (now_ns - since_ns - p->gap_ns) / 8;
 }
 
@@ -116,7 +116,8 @@ weft_task *wf_idle(struct wf_thread *t)
 				return NULL;
 			task = wf_pick_quick(p);
 		}
-		if (task != NULL && (wf_load_rlx(&p->group->searching) & p->bit))
+		if (task != NULL &&
+			(wf_load_rlx(&p->group->searching) & p->bit))
 			delist(p);
 	}
 	learn_gap(p, since_ns);

@@ -25,10 +25,13 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "sched/finish.h"
+#include "sched/pick.h"
 #include "sched/run.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
 #include "sched/wait.h"
+
+#define PATIENCE 32 /* budgets, while only children wait */
 
 /* Take the result; the handle is gone. */
 static int take(weft_fiber *f, void **result)
@@ -40,24 +43,59 @@ static int take(weft_fiber *f, void **result)
 }
 
 /* Is the child's promise left below where we are? */
-static bool stack_suffices(struct wf_thread *t, weft_fiber *f)
+static inline bool stack_suffices(struct wf_thread *t, weft_fiber *f)
 {
 	const char *here = __builtin_frame_address(0);
-	size_t promised = t->rt->stacks.store[f->cls].shape.promised;
+	size_t promised = t->rt->promised;
 
+	if (wf_unlikely(f->cls != t->rt->cls))
+		promised = t->rt->stacks.store[f->cls].shape.promised;
 	return here - wf_stack_low(t->stack) >= (ptrdiff_t)promised;
 }
 
-/* Run f right here, if it may be. */
-static bool run_here(struct wf_thread *t, weft_fiber *f, void **result)
+/*
+ * Children that run as calls must not keep others from running, each is a tick
+ * and several together spend a unit of the budget.  When the global queue has
+ * its turn, or the budget is used up, one of those who wait runs now and the
+ * joiner right after it.  But children that have not started are passed over,
+ * for as long as PATIENCE lasts: they are the joiner's own, as like as not, and
+ * to begin them all before any has ended would take a stack for each.
+ */
+static wf_noinline wf_may_switch struct wf_thread *give_way(
+	struct wf_thread *t, weft_fiber *self)
 {
-	weft_fiber *self = t->current;
+	struct wf_proc *p = t->proc;
+	weft_task *other = NULL;
+	bool spent = t->budget <= 1;
+
+	if (spent || wf_inject_len(p->inject) != 0)
+		other = wf_pick_started(p);
+	else
+		p->pause = t->rt->config.global_tick;
+	if (other != NULL) {
+		wf_yield_to(t, self, other);
+	} else if (spent && ++t->passed >= PATIENCE) {
+		wf_yield(t, self);
+	} else if (spent) {
+		t->budget = t->budget_full;
+	}
+	return wf_os_self();
+}
+
+/* Run f right here, if it may be. */
+static inline bool run_here(
+	struct wf_thread *t, weft_fiber *f, weft_fiber *self, void **result)
+{
 	void *value;
 
-	if (self == NULL || t->rt != wf_fiber_rt(f) || t->budget <= 1 ||
-		!stack_suffices(t, f) || !wf_fiber_claim(&f->task))
+	if (wf_unlikely(--t->inlines == 0)) {
+		t->inlines = WF_INLINES;
+		t->budget--;
+	}
+	if (wf_unlikely(t->budget <= 1 || --t->proc->pause <= 1))
+		t = give_way(t, self);
+	if (!stack_suffices(t, f) || !wf_fiber_claim_handle(f))
 		return false;
-	t->budget--;
 	value = wf_run_inline(t, f, self);
 	if (result != NULL)
 		*result = value;
@@ -68,8 +106,7 @@ static bool run_here(struct wf_thread *t, weft_fiber *f, void **result)
 static int give_up(weft_fiber *f, int err)
 {
 	/* [pair: fiber.done] */
-	uint16_t old = wf_and_acqrel(
-		&f->state, (uint16_t)~WF_FIBER_JOINED);
+	uint16_t old = wf_and_acqrel(&f->state, (uint16_t)~WF_FIBER_JOINED);
 
 	if (!(old & WF_FIBER_DONE))
 		return err;
@@ -112,19 +149,14 @@ static void check_handle(weft_fiber *f, uint16_t state, const char *call)
 		(void *)f);
 }
 
-static int join(struct wf_thread *t, weft_fiber *f, void **result,
-	weft_time deadline)
+static wf_noinline int join(struct wf_thread *t, weft_fiber *f, void **result,
+	weft_time deadline, uint16_t state)
 {
-	/* [pair: fiber.done] If it is done: with all that it did. */
-	uint16_t state = wf_load_acq(&f->state);
 	int err;
 
 	check_handle(f, state, "join");
 	if (t != NULL && t->current == f)
 		return -EDEADLK;
-	if ((state & WF_FIBER_FRESH) && deadline == WEFT_FOREVER &&
-		t != NULL && run_here(t, f, result))
-		return 0;
 	if (state & WF_FIBER_DONE) {
 		err = take(f, result);
 		if (t != NULL && t->current != NULL)
@@ -141,13 +173,20 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 {
 	struct wf_thread *t = wf_enter();
 	struct weft_rt *rt = wf_fiber_rt(f);
+	weft_fiber *self = t ? t->current : NULL;
+	/* [pair: fiber.done] If it is done: with all that it did. */
+	uint16_t state = wf_load_acq(&f->state);
 	int err;
 
-	if (wf_likely(t != NULL && t->rt == rt))
-		return join(t, f, result, deadline);
+	if (wf_likely(self != NULL && t->rt == rt)) {
+		if ((state & WF_FIBER_FRESH) && deadline == WEFT_FOREVER &&
+			run_here(t, f, self, result))
+			return 0;
+		return join(t, f, result, deadline, state);
+	}
 	/* The runtime may be stopped as soon as f has ended, but not freed. */
 	wf_outside_enter(rt);
-	err = join(t, f, result, deadline);
+	err = join(t, f, result, deadline, state);
 	wf_outside_leave(rt);
 	return err;
 }

@@ -14,15 +14,15 @@
 #define PAUSE_GATE_NS (250 * WF_NS_PER_US)
 #define PAUSE_MAX_NS WF_NS_PER_MS
 #define SLICE_NS (100 * WF_NS_PER_US)
-#define IDLE_LOOKS 4	/* of nothing, before it sleeps */
+#define IDLE_LOOKS 4 /* of nothing, before it sleeps */
 #define STACK_BYTES (64 * WF_KIB)
 
 /* What a look at a group brought together. */
 struct sight {
-	uint64_t ticks;		/* of all processors, since ever */
-	bool coarse;		/* some processor has coarse tasks */
-	bool fine;		/* some fine ones could be stolen */
-	bool help;		/* somebody should be woken */
+	uint64_t ticks; /* of all processors, since ever */
+	bool coarse;	/* some processor has coarse tasks */
+	bool fine;	/* some fine ones could be stolen */
+	bool help;	/* somebody should be woken */
 };
 
 static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
@@ -177,7 +177,8 @@ int wf_monitor_start(struct weft_rt *rt)
 	m->seen = wf_os_alloc(rt->proc_count * sizeof(*m->seen));
 	if (m->seen == NULL)
 		return -ENOMEM;
-	err = wf_os_thread_start(&m->os, watch, rt, STACK_BYTES, "weft-monitor");
+	err = wf_os_thread_start(
+		&m->os, watch, rt, STACK_BYTES, "weft-monitor");
 	m->started = !err;
 	return err;
 }

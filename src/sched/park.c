@@ -46,9 +46,8 @@ static void set_bit(struct wf_proc *p)
 /* True when woken; false: nobody did, for as long as an idle thread stays. */
 static bool sleep_on(struct wf_thread *t)
 {
-	int64_t until = t->proc->id == 0
-		? INT64_MAX
-		: wf_os_now_ns() + t->rt->linger_ns;
+	int64_t until = t->proc->id == 0 ? INT64_MAX
+					 : wf_os_now_ns() + t->rt->linger_ns;
 
 	/* [pair: park.word] What our waker did before. */
 	while (wf_load_acq(&t->word) == 0)
@@ -75,7 +74,7 @@ static void get_up(struct wf_thread *t, bool woken)
 	struct wf_proc *p = t->proc;
 
 	p->woken = woken;
-	wf_store_rlx(&p->clock_ns, wf_os_now_ns());
+	wf_proc_clock(p, wf_os_now_ns());
 	if (woken) {
 		wf_bump(&p->counters.wakes, 1);
 		learn_wake(p);

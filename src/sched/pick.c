@@ -10,8 +10,8 @@
 #include "sched/runtime.h"
 #include "sched/submit.h"
 
-static inline weft_task *count(struct wf_proc *p, _Atomic(uint64_t) *source,
-	weft_task *task)
+static inline weft_task *count(
+	struct wf_proc *p, _Atomic(uint64_t) *source, weft_task *task)
 {
 	wf_bump(&p->counters.ticks, 1);
 	if (source != NULL)
@@ -20,7 +20,7 @@ static inline weft_task *count(struct wf_proc *p, _Atomic(uint64_t) *source,
 }
 
 /* The slot, unless it has had its turns. */
-static weft_task *from_slot(struct wf_proc *p)
+static wf_noinline weft_task *from_slot(struct wf_proc *p)
 {
 	uint32_t budget = p->group->rt->config.lifo_budget;
 	/* [pair: slot.take] The task as it was when it was put there. */
@@ -58,15 +58,21 @@ static void spill(struct wf_proc *p, uint32_t n)
 	struct wf_batch batch = { 0 };
 
 	wf_yielders_cut(p, n, &batch);
-	wf_inject_push(&p->group->inject, &batch);
+	wf_inject_push(p->inject, &batch);
 }
 
-/* The local queue; then the global one, for a share. */
-static weft_task *from_queues(struct wf_proc *p)
+/* The global queue, for a fair share. */
+static wf_noinline weft_task *from_global(struct wf_proc *p, size_t len)
 {
 	struct wf_group *g = p->group;
+
+	return wf_grab(
+		p, g, wf_share(len, g->count, (size_t)(p->runq.mask + 1) / 2));
+}
+
+static inline weft_task *from_local(struct wf_proc *p)
+{
 	wf_entry e;
-	size_t len;
 
 	while ((e = wf_runq_pop(&p->runq)) != 0) {
 		weft_task *task = wf_entry_redeem(e);
@@ -74,26 +80,29 @@ static weft_task *from_queues(struct wf_proc *p)
 		if (wf_likely(task != NULL))
 			return count(p, NULL, task);
 	}
-	len = wf_inject_len(&g->inject);
-	if (len == 0)
-		return NULL;
-	return wf_grab(p, g,
-		wf_share(len, g->count, (size_t)(p->runq.mask + 1) / 2));
+	return NULL;
 }
 
 static inline weft_task *pick(struct wf_proc *p)
 {
 	weft_task *task;
+	size_t len;
 
 	if (wf_load_rlx(&p->slot) != 0 && (task = from_slot(p)) != NULL)
 		return task;
 	p->streak = 0;
-	if (wf_yielders_ready(p)) {
-		if (wf_likely(wf_inject_len(&p->group->inject) == 0))
-			return count(p, NULL, wf_yielders_take(p));
-		spill(p, wf_load_rlx(&p->yielders.count));
-	}
-	return from_queues(p);
+	if (wf_yielders_ready(p))
+		return count(p, NULL, wf_yielders_take(p));
+	task = from_local(p);
+	if (wf_likely(task != NULL))
+		return task;
+	len = wf_inject_len(p->inject);
+	if (len != 0)
+		task = from_global(p, len);
+	/* It was not their turn, but there is nobody else. */
+	if (task == NULL && p->yielders.round != 0)
+		task = count(p, NULL, wf_yielders_take(p));
+	return task;
 }
 
 /* How long task was ready, into the histogram. */
@@ -122,7 +131,7 @@ static wf_noinline weft_task *look_around(struct wf_proc *p)
 	weft_task *task = NULL;
 
 	p->pause = g->rt->config.global_tick;
-	wf_store_rlx(&p->clock_ns, now_ns);
+	wf_proc_clock(p, now_ns);
 	if (yielders > 1 && wf_load_rlx(&g->searching) != 0 &&
 		(wf_load_rlx(&g->gate_open) || wf_load_rlx(&p->coarse)))
 		spill(p, yielders / 2);
@@ -140,6 +149,22 @@ weft_task *wf_pick_quick(struct wf_proc *p)
 	if (wf_unlikely(--p->pause == 0))
 		return look_around(p);
 	return pick(p);
+}
+
+weft_task *wf_pick_started(struct wf_proc *p)
+{
+	weft_task *task = NULL;
+
+	if (p->pause <= 1) {
+		p->pause = p->group->rt->config.global_tick;
+		wf_proc_clock(p, wf_os_now_ns());
+		task = wf_grab(p, p->group, 1);
+	}
+	if (task == NULL && p->yielders.round != 0)
+		task = count(p, NULL, wf_yielders_take(p));
+	if (task == NULL && !wf_runq_begins_with_ticket(&p->runq))
+		task = from_local(p);
+	return task;
 }
 
 weft_task *wf_pick(struct wf_thread *t)

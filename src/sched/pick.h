@@ -7,8 +7,7 @@
  *	the global queue	every 61st time (global_tick), for one task
  *	the slot		at most 3 times in a row (lifo_budget); then what
  *				is in it goes through the queue
- *	yielders		whose turn it is, if the global queue is empty;
- *				if it is not, they all go to its end
+ *	yielders		whose turn it is (sched/proc.h)
  *	the local queue
  *	the global queue	for a fair share
  *
@@ -42,7 +41,13 @@
 /* What runs next of what is at hand; NULL: nothing.  Holder. */
 weft_task *wf_pick_quick(struct wf_proc *p);
 
-/* The same, and search, and sleep.  NULL: the thread shall end. */
+/*
+ * The same, but only what comes from the global queue or has started already:
+ * no ticket.  Holder.
+ */
+weft_task *wf_pick_started(struct wf_proc *p);
+
+/* The same as the first, and search, and sleep.  NULL: the thread shall end. */
 weft_task *wf_pick(struct wf_thread *t);
 
 /* Up to max tasks of g's global queue: the first is the result, the others go
@@ -52,10 +57,8 @@ weft_task *wf_grab(struct wf_proc *p, struct wf_group *g, size_t max);
 /* The tasks of entries that are tickets are claimed.  NULL: it was dead. */
 static inline weft_task *wf_entry_redeem(wf_entry e)
 {
-	weft_task *task = wf_entry_task(e);
-
-	if (!wf_entry_is_ticket(e) || wf_fiber_claim(task))
-		return task;
+	if (!wf_entry_is_ticket(e) || wf_fiber_claim(e))
+		return wf_entry_task(e);
 	return NULL;
 }
 

@@ -7,12 +7,14 @@
 #include "base/assert.h"
 #include "os/os.h"
 
-int wf_proc_open(struct wf_proc *p, struct wf_group *group, uint32_t index,
-	uint32_t id, struct wf_stack_pool *stacks, _Atomic(wf_entry) *slots,
+int wf_proc_open(struct wf_proc *p, struct wf_group *group,
+	struct wf_inject *inject, uint32_t index, uint32_t id,
+	struct wf_stack_pool *stacks, _Atomic(wf_entry) *slots,
 	uint64_t capacity)
 {
 	*p = (struct wf_proc){
 		.group = group,
+		.inject = inject,
 		.bit = (uint64_t)1 << index,
 		.id = id,
 		.pause = 1,
@@ -39,8 +41,6 @@ void wf_yielders_cut(struct wf_proc *p, uint32_t n, struct wf_batch *out)
 	y->first = all.first;
 	wf_store_rlx(&y->count, count - n);
 	y->round = y->round > n ? y->round - n : 0;
-	if (y->round == 0) {
-		y->round = count - n;
-		y->mark = wf_load_rlx(&p->runq.tail);
-	}
+	if (y->round == 0)
+		wf_yielders_close(p, count - n);
 }

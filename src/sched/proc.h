@@ -6,12 +6,13 @@
  * thread that holds a processor is its HOLDER; fields are the holder's unless
  * they say otherwise, and change hands with the processor.
  *
- * YIELDERS, fibers that gave way, wait in a private list in rounds:
+ * YIELDERS, suspended fibers that gave way, wait in a private list in rounds:
  *
  *	(Y1) The first `round' of them run once the local queue's head has
- *	     reached `mark': its tail when the round was closed.  So each runs
- *	     after all that was in the local queue when it yielded, and after
- *	     at most one more queue's worth.
+ *	     reached local_mark, its tail when the round was closed, and all
+ *	     that was in the global queue then has been taken (global_mark).
+ *	     So each runs after everything that was ready when it yielded, and
+ *	     waits for nothing that came after its round was closed.
  *	(Y2) round == 0 only if the list is empty.
  *
  * COUNTERS are written by the holder and read by anyone, without order; bump
@@ -30,6 +31,7 @@
 #include "base/random.h"
 #include "fiber/slab.h"
 #include "queue/batch.h"
+#include "queue/inject.h"
 #include "queue/runq.h"
 #include "stack/cache.h"
 
@@ -43,7 +45,8 @@ struct wf_yielders {
 	weft_task *last;
 	_Atomic(uint32_t) count;	/* read by anyone */
 	uint32_t round;			/* (Y1) */
-	uint64_t mark;			/* (Y1) */
+	uint64_t local_mark;		/* (Y1) */
+	uint64_t global_mark;		/* (Y1) */
 };
 
 /* What weft_metrics shows, as it is counted. */
@@ -71,6 +74,7 @@ struct wf_counters {
 struct wf_proc {
 	/* Part 1: fixed. */
 	struct wf_group *group wf_aligned(WF_FALSE_SHARING);
+	struct wf_inject *inject;	/* of the group */
 	uint64_t bit;			/* in the masks of the group */
 	uint32_t id;			/* in the runtime */
 
@@ -78,12 +82,13 @@ struct wf_proc {
 	uint32_t pause;			/* picks until the next look around */
 	uint32_t streak;		/* picks from the slot in a row */
 	bool woken;			/* by somebody, and found nothing yet */
+	uint32_t clock_us;		/* clock_ns, as READY has it */
+	_Atomic(int64_t) clock_ns;	/* a recent time; read by anyone */
 	struct wf_yielders yielders;
 	struct wf_counters counters;
 	struct wf_fiber_cache fibers;
 	struct wf_stack_cache stacks;
 	struct wf_random random;
-	_Atomic(int64_t) clock_ns;	/* a recent time; read by anyone */
 	int64_t gap_ns;			/* how long idleness lasts here, lately */
 
 	/* Part 3: others take from here. */
@@ -106,21 +111,35 @@ static inline void wf_bump(_Atomic(uint64_t) *counter, uint64_t by)
 	wf_store_rlx(counter, wf_load_rlx(counter) + by);
 }
 
+/* It is now_ns.  Holder. */
+static inline void wf_proc_clock(struct wf_proc *p, int64_t now_ns)
+{
+	wf_store_rlx(&p->clock_ns, now_ns);
+	p->clock_us = (uint32_t)(now_ns / 1000) | WF_READY_UNKNOWN;
+}
+
+/* The next round is of the n yielders there are now (Y1). */
+static inline void wf_yielders_close(struct wf_proc *p, uint32_t n)
+{
+	p->yielders.round = n;
+	p->yielders.local_mark = wf_load_rlx(&p->runq.tail);
+	p->yielders.global_mark = wf_inject_pushed(p->inject);
+}
+
 /* Append a fiber that gives way.  Holder. */
 static inline void wf_yielders_add(struct wf_proc *p, weft_task *task)
 {
 	struct wf_yielders *y = &p->yielders;
 	uint32_t count = wf_load_rlx(&y->count);
 
-	if (count == 0) {
+	if (count == 0)
 		y->first = task;
-		y->round = 1;
-		y->mark = wf_load_rlx(&p->runq.tail);
-	} else {
+	else
 		y->last->next_ = task;
-	}
 	y->last = task;
 	wf_store_rlx(&y->count, count + 1);
+	if (count == 0)
+		wf_yielders_close(p, 1);
 }
 
 /* Is there a yielder whose turn it is?  Holder. */
@@ -128,7 +147,8 @@ static inline bool wf_yielders_ready(struct wf_proc *p)
 {
 	struct wf_yielders *y = &p->yielders;
 
-	return y->round != 0 && wf_load_rlx(&p->runq.head) >= y->mark;
+	return y->round != 0 && wf_load_rlx(&p->runq.head) >= y->local_mark &&
+		wf_inject_passed(p->inject, y->global_mark);
 }
 
 /* Take the yielder whose turn it is.  Holder. */
@@ -139,11 +159,18 @@ static inline weft_task *wf_yielders_take(struct wf_proc *p)
 	weft_task *task = y->first;
 
 	y->first = task->next_;
-	wf_store_rlx(&y->count, count);
-	if (--y->round == 0) {
-		y->round = count;
-		y->mark = wf_load_rlx(&p->runq.tail);
+	if (wf_likely(count != 0)) {
+		/* The stack of the next, the descriptor of the one after. */
+		char *sp = wf_fiber_of(y->first)->context.sp;
+
+		wf_prefetch(sp);
+		wf_prefetch(sp + WF_CACHE_LINE);
+		wf_prefetch(sp + 2 * WF_CACHE_LINE);
+		wf_prefetch(y->first->next_);
 	}
+	wf_store_rlx(&y->count, count);
+	if (--y->round == 0)
+		wf_yielders_close(p, count);
 	return task;
 }
 
@@ -162,7 +189,7 @@ static inline size_t wf_proc_backlog(struct wf_proc *p)
  * -ENOMEM.  close: everything in it is empty.
  */
 wf_must_check int wf_proc_open(struct wf_proc *p, struct wf_group *group,
-	uint32_t index, uint32_t id, struct wf_stack_pool *stacks,
+	struct wf_inject *inject, uint32_t index, uint32_t id, struct wf_stack_pool *stacks,
 	_Atomic(wf_entry) *slots, uint64_t capacity);
 void wf_proc_close(struct wf_proc *p);
 

@@ -103,7 +103,7 @@ wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
 	}
 	wf_store_rlx(&f->ready_us, 0);
 	t->current = f;
-	t->budget = t->budget_full;
+	wf_budget_fill(t);
 }
 
 wf_may_switch int wf_suspend(
@@ -125,10 +125,10 @@ wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
 	weft_task *next = wf_pick_quick(p);
 
 	if (next == NULL) {
-		t->budget = t->budget_full;
+		wf_budget_fill(t);
 		return;
 	}
-	wf_store_rlx(&f->ready_us, wf_thread_us(t));
+	wf_store_rlx(&f->ready_us, p->clock_us);
 	if (wf_likely(!wf_load_rlx(&p->coarse))) {
 		/* Private: nobody else can run f before its context is saved. */
 		wf_yielders_add(p, &f->task);
@@ -137,6 +137,15 @@ wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
 		t->left = f;
 	}
 	wf_go_on(t, f, next);
+}
+
+wf_may_switch void wf_yield_to(
+	struct wf_thread *t, weft_fiber *f, weft_task *task)
+{
+	wf_store_rlx(&f->ready_us, t->proc->clock_us);
+	t->after = WF_AFTER_REQUEUE;
+	t->left = f;
+	wf_go_on(t, f, task);
 }
 
 /* Call the function of a fiber that has not started. */
@@ -207,7 +216,7 @@ static void run_fiber(struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
 		resume(t, here, f);
 	if (wf_unlikely(f->cls != here->cls))
 		move(t, here, f->cls, &f->task);
-	t->budget = t->budget_full;
+	wf_budget_fill(t);
 	result = call(t, f);
 	t = wf_enter();
 	t->current = NULL;

@@ -51,6 +51,10 @@ wf_may_switch int wf_suspend(
 /* f gives way to everything that is ready. */
 wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f);
 
+/* f lets task run, and runs right after it. */
+wf_may_switch void wf_yield_to(
+	struct wf_thread *t, weft_fiber *f, weft_task *task);
+
 /*
  * Run f, fresh and claimed, to its end as a call, for its joiner by.  The budget
  * is one for both: a tree of children run like this gives way as one fiber.

@@ -17,7 +17,7 @@
 #include "stack/overflow.h"
 
 #define LINGER_NS (30 * WF_NS_PER_S)
-#define WAKE_NS (30 * WF_NS_PER_US)	/* until it was measured */
+#define WAKE_NS (30 * WF_NS_PER_US) /* until it was measured */
 #define REWALK_NS (10 * WF_NS_PER_MS)
 
 /* Who runs on this thread; in a signal handler. */
@@ -53,9 +53,10 @@ static uint32_t open_procs(struct weft_rt *rt, int *err)
 	uint32_t size = rt->config.group_size, i;
 
 	for (i = 0; i < rt->proc_count; i++) {
-		*err = wf_proc_open(&rt->procs[i], &rt->groups[i / size],
-			i % size, i, &rt->stacks, &rt->slots[i * capacity],
-			capacity);
+		struct wf_group *g = &rt->groups[i / size];
+
+		*err = wf_proc_open(&rt->procs[i], g, &g->inject, i % size, i,
+			&rt->stacks, &rt->slots[i * capacity], capacity);
 		if (*err)
 			break;
 		rt->procs[i].gap_ns = rt->spin_ns / 2;
@@ -144,6 +145,7 @@ static void set_up(struct weft_rt *rt)
 	wf_fiber_pool_open(&rt->fibers, rt);
 	rt->cls = (uint8_t)wf_stack_pool_class(
 		&rt->stacks, rt->config.stack_bytes);
+	rt->promised = rt->stacks.store[rt->cls].shape.promised;
 }
 
 /* Everything that can fail, in order; undone in reverse. */
@@ -363,8 +365,8 @@ static void *run_main(void *arg)
 	return NULL;
 }
 
-int weft_run_sized(const weft_config *cfg, size_t size, int (*main)(void *),
-	void *arg)
+int weft_run_sized(
+	const weft_config *cfg, size_t size, int (*main)(void *), void *arg)
 {
 	struct run run = { .main = main, .arg = arg };
 	weft_time deadline = WEFT_FOREVER;
@@ -377,8 +379,8 @@ int weft_run_sized(const weft_config *cfg, size_t size, int (*main)(void *),
 	err = weft_rt_start_sized(&rt, cfg, size);
 	if (err)
 		return err;
-	err = weft_rt_spawn(rt, &f, &(weft_fiber_attr){ .name = "main" },
-		run_main, &run);
+	err = weft_rt_spawn(
+		rt, &f, &(weft_fiber_attr){ .name = "main" }, run_main, &run);
 	if (!err)
 		err = weft_join(f, NULL, WEFT_FOREVER);
 	if (rt->config.stop_ns != 0)

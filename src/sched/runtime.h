@@ -54,6 +54,7 @@ struct weft_rt {
 	uint32_t group_count;
 	uint32_t proc_count;
 	uint8_t cls;			/* stack class of most fibers */
+	size_t promised;		/* bytes of it */
 	int64_t spin_ns;		/* 0: never */
 	int64_t linger_ns;		/* an idle thread ends after that */
 

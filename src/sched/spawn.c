@@ -21,12 +21,12 @@ struct order {
 	const char *name;
 	weft_hint hint;
 	uint8_t cls;
-	uint8_t flags;		/* of the fiber */
-	uint16_t state;		/* DETACHED or nothing */
+	uint8_t flags;	/* of the fiber */
+	uint16_t state; /* DETACHED or nothing */
 };
 
 /* A descriptor with the credit it needs, or NULL. */
-static inline weft_fiber *obtain(struct wf_fiber_cache *fibers,
+wf_inline weft_fiber *obtain(struct wf_fiber_cache *fibers,
 	struct wf_stack_cache *stacks, struct weft_rt *rt, unsigned cls)
 {
 	weft_fiber *f = wf_fiber_take(fibers, &rt->fibers);
@@ -40,7 +40,7 @@ static inline weft_fiber *obtain(struct wf_fiber_cache *fibers,
 	return f;
 }
 
-static inline void fill(weft_fiber *f, const struct order *o)
+wf_inline void fill(weft_fiber *f, const struct order *o)
 {
 	f->start.fn = o->fn;
 	f->start.arg = o->arg;
@@ -53,8 +53,11 @@ static inline void fill(weft_fiber *f, const struct order *o)
 	}
 }
 
-/* On a processor of the fiber's runtime. */
-static inline int spawn_here(
+/*
+ * On a processor of the fiber's runtime.  Inlined, so that the order stays in
+ * registers: from memory it would be read before it is written.
+ */
+wf_inline int spawn_here(
 	struct wf_thread *t, weft_fiber **out, const struct order *o)
 {
 	struct wf_proc *p = t->proc;
@@ -68,15 +71,18 @@ static inline int spawn_here(
 	if (wf_unlikely(f == NULL))
 		return -ENOMEM;
 	fill(f, o);
-	wf_store_rlx(&f->ready_us, wf_thread_us(t));
+	wf_store_rlx(&f->ready_us, p->clock_us);
 	wf_bump(&p->counters.spawned, 1);
 	if (o->state == 0 && o->hint != WEFT_HINT_YIELD) {
-		entry = wf_entry_ticket(&f->task);
+		uint16_t use = wf_fiber_next_use(f);
+
+		entry = wf_fiber_ticket(f, use);
 		/* [pair: fiber.fresh] Whoever claims it sees all of it. */
-		wf_store_rel(&f->state, WF_FIBER_LIVE | WF_FIBER_FRESH);
+		wf_store_rel(&f->state, WF_FIBER_LIVE | WF_FIBER_FRESH | use);
 	} else {
 		entry = wf_entry_of(&f->task);
-		wf_store_rlx(&f->state, WF_FIBER_LIVE | o->state);
+		wf_store_rlx(&f->state,
+			WF_FIBER_LIVE | o->state | wf_fiber_next_use(f));
 	}
 	if (out != NULL)
 		*out = f;
@@ -106,7 +112,8 @@ static int spawn_outside(
 		return closed ? -ESHUTDOWN : -ENOMEM;
 	fill(f, o);
 	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);
-	wf_store_rlx(&f->state, WF_FIBER_LIVE | o->state);
+	wf_store_rlx(
+		&f->state, WF_FIBER_LIVE | o->state | wf_fiber_next_use(f));
 	if (out != NULL)
 		*out = f;
 	wf_batch_add(&batch, &f->task);
@@ -193,13 +200,17 @@ int weft_spawn(weft_fiber **f, const weft_fiber_attr *a, void *(*fn)(void *),
 	struct order o = { .fn = (void *)fn, .arg = arg };
 	int err;
 
-	if (wf_unlikely(a != NULL && a->executor != NULL)) {
+	if (wf_likely(t != NULL && a == NULL))
+		return spawn_here(t, f,
+			&(struct order){
+				.fn = (void *)fn, .arg = arg, .cls = rt->cls });
+	if (a != NULL && a->executor != NULL) {
 		rt = rt_of(a->executor);
 		if (rt == NULL)
 			return -EINVAL;
 	}
-	if (wf_unlikely(rt == NULL))
+	if (rt == NULL)
 		return -EPERM;
 	err = check(rt, a, &o);
-	return wf_unlikely(err) ? err : spawn(rt, f, &o);
+	return err ? err : spawn(rt, f, &o);
 }

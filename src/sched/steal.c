@@ -21,8 +21,8 @@ void wf_search_begin(struct wf_search *s, struct wf_proc *p)
 }
 
 /* The tasks of v are like this: so are those that came from it. */
-static weft_task *got(struct wf_proc *p, struct wf_proc *v, weft_task *task,
-	size_t moved)
+static weft_task *got(
+	struct wf_proc *p, struct wf_proc *v, weft_task *task, size_t moved)
 {
 	wf_bump(&p->counters.ticks, 1);
 	wf_bump(&p->counters.runs_stolen, 1);
@@ -137,7 +137,8 @@ weft_task *wf_search_abroad(struct wf_search *s)
 
 		if (len > 0)
 			task = wf_grab(p, g, wf_share(len, g->count, max));
-		for (uint32_t j = 0; g != p->group && !task && j < g->count; j++)
+		for (uint32_t j = 0; g != p->group && !task && j < g->count;
+			j++)
 			if (wf_load_rlx(&g->procs[j].coarse))
 				task = steal_queue(p, &g->procs[j], false);
 		if (task != NULL)

@@ -12,6 +12,9 @@ void wf_offload(struct wf_proc *p)
 {
 	struct wf_batch batch = { 0 };
 
+	/* Often it is full of tickets that were run by who joined them. */
+	if (wf_runq_sift(&p->runq, wf_fiber_is_fresh) <= p->runq.mask / 2)
+		return;
 	(void)wf_runq_offload(&p->runq, wf_fiber_claim, &batch);
 	wf_bump(&p->counters.offloads, 1);
 	if (!wf_batch_is_empty(&batch))
@@ -93,7 +96,7 @@ void wf_make_ready(weft_fiber *f, weft_hint hint)
 	struct wf_batch batch = { 0 };
 
 	if (wf_likely(t != NULL)) {
-		wf_store_rlx(&f->ready_us, wf_thread_us(t));
+		wf_store_rlx(&f->ready_us, t->proc->clock_us);
 		wf_push_hint(t->proc, wf_entry_of(&f->task), hint);
 		wf_leave(t);
 		return;
@@ -105,12 +108,12 @@ void wf_make_ready(weft_fiber *f, weft_hint hint)
 	wf_outside_leave(rt);
 }
 
-void wf_make_all_ready(struct wf_batch *fibers)
+void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint)
 {
 	weft_task *task;
 
 	while ((task = wf_batch_take(fibers)) != NULL)
-		wf_make_ready(wf_fiber_of(task), WEFT_HINT_DEFAULT);
+		wf_make_ready(wf_fiber_of(task), hint);
 }
 
 void weft_wake(weft_fiber *f, weft_hint hint)

@@ -7,7 +7,8 @@
  *			YIELD	the list of yielders
  *	from outside		the tail of the global queue
  *
- * A queue that is full sends its older half to the global queue.
+ * A queue that is full of tickets nobody needs any more drops those; otherwise
+ * it sends its older half to the global queue.
  *
  * Tickets (queue/entry.h) are for local queues and slots only.
  *
@@ -24,7 +25,7 @@
 #include "sched/thread.h"
 #include "sched/wake.h"
 
-/* Holder, p's queue being full: make room, by the global queue. */
+/* Holder, p's queue being full: make room. */
 void wf_offload(struct wf_proc *p);
 
 /* Holder: give up what the slot holds to the local queue, put e there. */
@@ -80,6 +81,6 @@ void wf_submit_outside(struct weft_rt *rt, struct wf_batch *batch);
 void wf_make_ready(weft_fiber *f, weft_hint hint);
 
 /* The same for many; they may be of several runtimes. */
-void wf_make_all_ready(struct wf_batch *fibers);
+void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint);
 
 #endif

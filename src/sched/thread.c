@@ -39,7 +39,7 @@ static void thread_main(void *arg)
 	if (wf_overflow_enter(&t->alternate) != 0)
 		(void)wf_add_rlx(&t->rt->thread_fails, 1);
 	wf_bump(&t->proc->counters.wakes, 1);
-	wf_store_rlx(&t->proc->clock_ns, wf_os_now_ns());
+	wf_proc_clock(t->proc, wf_os_now_ns());
 	if (t->rt->monitor.started)
 		wf_monitor_rouse(t->rt);
 	wf_loop_begin(t);
@@ -81,6 +81,7 @@ int wf_thread_start(struct weft_rt *rt, struct wf_proc *p)
 	t->rt = rt;
 	t->proc = p;
 	t->budget_full = rt->config.coop_budget;
+	t->inlines = WF_INLINES;
 	wf_store_rlx(&p->thread, t);
 	err = wf_os_thread_start(&t->os, thread_main, t, 0, "weft");
 	if (!err)

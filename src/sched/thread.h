@@ -35,6 +35,8 @@
 #include "sched/proc.h"
 #include "stack/overflow.h"
 
+#define WF_INLINES 16	/* children run as calls, for a unit of budget */
+
 enum wf_after {
 	WF_AFTER_NOTHING,
 	WF_AFTER_COMMIT,
@@ -50,6 +52,8 @@ struct wf_thread {
 	struct wf_stack *stack;		/* that we are on */
 	uint32_t budget;		/* calls left until current gives way */
 	uint32_t budget_full;		/* fixed */
+	uint32_t inlines;		/* children left to run, for a unit */
+	uint32_t passed;		/* budgets more than one, in a row */
 	enum wf_after after;
 	weft_fiber *left;		/* not SPENT: who left */
 	struct weft_awaiter *awaiter;	/* COMMIT */
@@ -80,10 +84,11 @@ static inline void wf_leave(struct wf_thread *t)
 	(void)t;
 }
 
-/* Now, or soon before: for what need not be exact. */
-static inline uint32_t wf_thread_us(struct wf_thread *t)
+/* Another fiber runs, or this one has just given way. */
+static inline void wf_budget_fill(struct wf_thread *t)
 {
-	return (uint32_t)(wf_load_rlx(&t->proc->clock_ns) / 1000) | 1;
+	t->budget = t->budget_full;
+	t->passed = 0;
 }
 
 /*

@@ -105,7 +105,7 @@ void wf_waiter_release(struct wf_waiter *w)
 	(void)wf_os_futex_wake(&w->word, 1);
 }
 
-bool wf_waiter_wake(struct wf_waiter *w)
+bool wf_waiter_wake(struct wf_waiter *w, weft_hint hint)
 {
 	struct wf_batch ready = { 0 };
 	bool thread = w->fiber == NULL;
@@ -115,7 +115,7 @@ bool wf_waiter_wake(struct wf_waiter *w)
 	if (thread)
 		wf_waiter_release(w);
 	else
-		wf_make_all_ready(&ready);
+		wf_make_all_ready(&ready, hint);
 	return true;
 }
 

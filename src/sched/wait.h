@@ -73,7 +73,7 @@ wf_must_check bool wf_waiter_claim(struct wf_waiter *w, struct wf_batch *ready);
 void wf_waiter_release(struct wf_waiter *w);
 
 /* All at once; false: it has ended otherwise. */
-bool wf_waiter_wake(struct wf_waiter *w);
+bool wf_waiter_wake(struct wf_waiter *w, weft_hint hint);
 
 /*
  * What a deadline asks of the caller.  0: wait; -ETIMEDOUT: it has passed;

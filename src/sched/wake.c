@@ -92,8 +92,8 @@ void wf_wake_next(struct wf_proc *p)
 
 	if (wf_load_rlx(&g->sleeping) == 0 || wf_load_rlx(&g->searching) != 0)
 		return;
-	if (wf_load_rlx(&p->coarse) ? wf_proc_backlog(p) > 0
-				    : wf_load_rlx(&g->gate_open) &&
-			wf_proc_backlog(p) > 1)
+	if (wf_load_rlx(&p->coarse)
+			? wf_proc_backlog(p) > 0
+			: wf_load_rlx(&g->gate_open) && wf_proc_backlog(p) > 1)
 		(void)wf_wake_one(g);
 }

@@ -230,7 +230,12 @@ static struct wf_stack *warm(struct wf_arena *a, uint32_t index)
 
 	/* Aligned for any object: a stack begins here. */
 	s = (struct wf_stack *)((uintptr_t)s & ~(uintptr_t)63);
-	*s = (struct wf_stack){ .arena = a, .index = index, .cls = a->cls };
+	*s = (struct wf_stack){
+		.arena = a,
+		.low = wf_arena_slot(a, index) + a->shape.guard,
+		.index = index,
+		.cls = a->cls,
+	};
 	if (a->slot[index].valgrind == 0)
 		a->slot[index].valgrind =
 			wf_valgrind_stack_add(wf_stack_low(s), high) + 1;

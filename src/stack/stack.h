@@ -26,6 +26,7 @@ struct wf_stack {
 	struct wf_stack *next;		/* of its magazine, while not taken */
 	struct wf_stack *next_magazine;	/* first of one, in the depot */
 	struct wf_arena *arena;		/* fixed */
+	char *low;			/* fixed; see above */
 	uint32_t index;			/* of its slot; fixed */
 	uint32_t cls;			/* fixed */
 	struct wf_san san;		/* who is on it, for the sanitizers */
@@ -33,7 +34,7 @@ struct wf_stack {
 
 static inline char *wf_stack_low(const struct wf_stack *s)
 {
-	return wf_arena_slot(s->arena, s->index) + s->arena->shape.guard;
+	return s->low;
 }
 
 static inline char *wf_stack_top(struct wf_stack *s)

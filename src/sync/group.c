@@ -123,7 +123,7 @@ static wf_noinline void drain(weft_group *g)
 		next = threads->next;
 		wf_waiter_release(threads);
 	}
-	wf_make_all_ready(&ready);
+	wf_make_all_ready(&ready, WEFT_HINT_DEFAULT);
 }
 
 static void lower(weft_group *g, uint64_t by)

@@ -23,9 +23,9 @@ static void expect(bool ok, const char *what)
 	}
 }
 
-static bool claim(weft_task *task)
+static bool claim(wf_entry ticket)
 {
-	return task != &tasks[0];
+	return wf_entry_task(ticket) != &tasks[0];
 }
 
 static void try_runq(const struct wf_runq_ops *ops)
@@ -38,12 +38,12 @@ static void try_runq(const struct wf_runq_ops *ops)
 	wf_runq_init(&q, slots, 2);
 	wf_runq_init(&thief, others, 2);
 	for (int lap = 0; lap < 5; lap++) {
-		expect(ops->push(&q, wf_entry_ticket(&tasks[0])) &&
+		expect(ops->push(&q, wf_entry_ticket(&tasks[0], 7)) &&
 				ops->push(&q, wf_entry_of(&tasks[1])) &&
 				!ops->push(&q, wf_entry_of(&tasks[2])),
 			"a run queue of 2 holds 2");
 		expect(ops->steal(&thief, &q, false, &moved) ==
-					wf_entry_ticket(&tasks[0]) &&
+					wf_entry_ticket(&tasks[0], 7) &&
 				moved == 1,
 			"a thief takes one of two");
 		expect(ops->steal(&thief, &q, false, &moved) == 0,
@@ -51,7 +51,7 @@ static void try_runq(const struct wf_runq_ops *ops)
 		expect(wf_entry_task(ops->pop(&q)) == &tasks[1] &&
 				ops->pop(&q) == 0,
 			"the owner pops the other");
-		expect(ops->push(&q, wf_entry_ticket(&tasks[0])) &&
+		expect(ops->push(&q, wf_entry_ticket(&tasks[0], 7)) &&
 				ops->offload(&q, claim, &out) == 1 &&
 				wf_batch_is_empty(&out),
 			"a dead ticket is dropped");
@@ -87,12 +87,12 @@ static void try_global(void)
 			"the global queue gives back two");
 		wf_inbox_push(&inbox, &batch);
 		expect(wf_inbox_take(&inbox, &inbox, 2, 9, &batch, &rest) ==
-					1 && rest &&
-				wf_batch_take(&batch) == &tasks[0],
+					1 &&
+				rest && wf_batch_take(&batch) == &tasks[0],
 			"the share of two among two is the first");
 		expect(wf_inbox_take(&inbox, &inbox, 2, 9, &batch, &rest) ==
-					1 && !rest &&
-				wf_batch_take(&batch) == &tasks[1],
+					1 &&
+				!rest && wf_batch_take(&batch) == &tasks[1],
 			"the rest is the second");
 	}
 }

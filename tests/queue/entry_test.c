@@ -18,7 +18,7 @@ static void an_entry_keeps_task_and_tag(void **state)
 	(void)state;
 	for (int i = 0; i < 4; i++) {
 		wf_entry plain = wf_entry_of(&tasks[i]);
-		wf_entry ticket = wf_entry_ticket(&tasks[i]);
+		wf_entry ticket = wf_entry_ticket(&tasks[i], (uint8_t)(3 * i));
 
 		assert_false(wf_entry_is_ticket(plain));
 		assert_true(wf_entry_is_ticket(ticket));
@@ -39,7 +39,8 @@ static void addresses_keep_all_their_bits(void **state)
 		weft_task *task = (weft_task *)((uintptr_t)1 << bit);
 
 		assert_ptr_equal(wf_entry_task(wf_entry_of(task)), task);
-		assert_ptr_equal(wf_entry_task(wf_entry_ticket(task)), task);
+		assert_ptr_equal(
+			wf_entry_task(wf_entry_ticket(task, 255)), task);
 		assert_false(wf_entry_is_ticket(wf_entry_of(task)));
 	}
 }

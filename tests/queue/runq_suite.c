@@ -81,7 +81,8 @@ static void ring_push(struct ring *r, bool ticket)
 {
 	bool fits = ring_room(r) > 0;
 	weft_task *task = fresh();
-	wf_entry e = ticket ? wf_entry_ticket(task) : wf_entry_of(task);
+	wf_entry e = ticket ? wf_entry_ticket(task, (uint8_t)(task - tasks))
+			    : wf_entry_of(task);
 
 	assert_int_equal(ops->push(&r->q, e), fits);
 	if (fits) {
@@ -169,8 +170,10 @@ static bool is_dead(weft_task *task)
 	return (size_t)(task - tasks) % 3 == 0;
 }
 
-static bool claim(weft_task *task)
+static bool claim(wf_entry ticket)
 {
+	weft_task *task = wf_entry_task(ticket);
+
 	claims[task - tasks]++;
 	claims_made++;
 	return !is_dead(task);

@@ -37,10 +37,10 @@ enum { CAPS = sizeof(caps) / sizeof(caps[0]) };
 /* The plain fields let ThreadSanitizer see who is ordered after whom. */
 struct item {
 	weft_task task;
-	size_t id;			/* written by the owner, before push */
-	bool ticket;			/* likewise */
-	unsigned runner;		/* written by who runs it */
-	_Atomic(uint32_t) claimed;	/* a ticket's, by who runs it */
+	size_t id;		   /* written by the owner, before push */
+	bool ticket;		   /* likewise */
+	unsigned runner;	   /* written by who runs it */
+	_Atomic(uint32_t) claimed; /* a ticket's, by who runs it */
 };
 
 struct member {
@@ -49,10 +49,10 @@ struct member {
 	struct wf_random random;
 	struct threads_patience patience;
 	unsigned self;
-	size_t done;			/* not yet told to the goal */
-	ptrdiff_t entries;		/* pushed less taken */
-	size_t next;			/* no older task may come */
-	size_t wrong;			/* promises that were broken */
+	size_t done;	   /* not yet told to the goal */
+	ptrdiff_t entries; /* pushed less taken */
+	size_t next;	   /* no older task may come */
+	size_t wrong;	   /* promises that were broken */
 };
 
 static struct game {
@@ -71,8 +71,9 @@ static struct game {
 /* ------------------------------------------------------------------------ */
 /* Running what was taken. */
 
-static bool claim(weft_task *task)
+static bool claim(wf_entry ticket)
 {
+	weft_task *task = wf_entry_task(ticket);
 	struct item *item = wf_container_of(task, struct item, task);
 	uint32_t claimed = 0;
 
@@ -101,7 +102,7 @@ static void run_entry(struct member *m, wf_entry e)
 	weft_task *task = wf_entry_task(e);
 
 	m->entries--;
-	if (!wf_entry_is_ticket(e) || claim(task))
+	if (!wf_entry_is_ticket(e) || claim(e))
 		run(m, task);
 }
 
@@ -126,8 +127,8 @@ static void push(struct member *m, wf_entry e)
 	struct wf_batch out = { 0 };
 
 	while (!game.ops->push(&m->runq, e)) {
-		m->entries -= (ptrdiff_t)game.ops->offload(
-			&m->runq, claim, &out);
+		m->entries -=
+			(ptrdiff_t)game.ops->offload(&m->runq, claim, &out);
 		if (!wf_batch_is_empty(&out))
 			wf_inject_push(&game.shared, &out);
 	}
@@ -137,8 +138,8 @@ static void push(struct member *m, wf_entry e)
 static size_t take_shared(struct member *m)
 {
 	struct wf_batch out = { 0 };
-	size_t n = wf_inject_take(&game.shared,
-		1 + wf_random_below(&m->random, 8), &out);
+	size_t n = wf_inject_take(
+		&game.shared, 1 + wf_random_below(&m->random, 8), &out);
 
 	while (!wf_batch_is_empty(&out))
 		push(m, wf_entry_of(wf_batch_take(&out)));
@@ -187,7 +188,7 @@ static wf_entry fresh(struct member *m, size_t id)
 
 	item->id = id;
 	item->ticket = !game.ordered && wf_random_below(&m->random, 4) == 0;
-	return item->ticket ? wf_entry_ticket(&item->task)
+	return item->ticket ? wf_entry_ticket(&item->task, 200)
 			    : wf_entry_of(&item->task);
 }
 
@@ -205,8 +206,8 @@ static void produce_chained(struct member *m)
 		wf_entry e = fresh(m, id);
 
 		push(m, e);
-		if (wf_entry_is_ticket(e) && wf_random_below(&m->random, 4) == 0
-			&& claim(wf_entry_task(e)))
+		if (wf_entry_is_ticket(e) &&
+			wf_random_below(&m->random, 4) == 0 && claim(e))
 			run(m, wf_entry_task(e));
 		if (wf_random_below(&m->random, 8) == 0)
 			pop_some(m, wf_random_below(&m->random, 4));
@@ -304,7 +305,7 @@ static void expect_rings_empty(void)
 		while ((e = game.ops->pop(&m->runq)) != 0) {
 			m->entries--;
 			assert_true(wf_entry_is_ticket(e));
-			assert_false(claim(wf_entry_task(e)));
+			assert_false(claim(e));
 		}
 		assert_int_equal(m->wrong, 0);
 		entries += m->entries;
