@@ -127,6 +127,26 @@ static inline bool wf_runq_push(struct wf_runq *q, wf_entry e)
 	return true;
 }
 
+/* The next one may be needed soon; or it is what was there a lap ago. */
+static inline void wf_runq_expect(struct wf_runq *q, uint64_t h)
+{
+	wf_prefetch((void *)wf_load_rlx(&q->slots[h & q->mask]));
+}
+
+/* Pop, when it is known that nobody else takes meanwhile.  Owner. */
+static inline wf_entry wf_runq_pop_alone(struct wf_runq *q)
+{
+	uint64_t h = wf_load_rlx(&q->head);
+	wf_entry e;
+
+	if (h == wf_load_rlx(&q->tail))
+		return 0;
+	e = wf_load_rlx(&q->slots[h & q->mask]);
+	wf_store_rlx(&q->head, h + 1);
+	wf_runq_expect(q, h + 1);
+	return e;
+}
+
 /* Take the oldest entry; 0 if there is none.  Owner. */
 static inline wf_entry wf_runq_pop(struct wf_runq *q)
 {
@@ -138,9 +158,7 @@ static inline wf_entry wf_runq_pop(struct wf_runq *q)
 		wf_entry e = wf_load_rlx(&q->slots[h & q->mask]);
 
 		if (wf_likely(wf_cas_rlx(&q->head, &h, h + 1))) {
-			/* The next one, or what was there a lap ago. */
-			wf_prefetch((void *)wf_load_rlx(
-				&q->slots[(h + 1) & q->mask]));
+			wf_runq_expect(q, h + 1);
 			return e;
 		}
 	}

@@ -52,6 +52,9 @@ struct wf_group {
 	_Atomic(bool) coarse;		/* the tasks of some processor are */
 	_Atomic(uint64_t) wake_ns;	/* what a wake costs, lately */
 
+	struct wf_lock share_lock;	/* sched/share.h */
+	bool share_always;		/* fixed: there is no membarrier */
+
 	struct wf_gate gate;		/* the monitor's */
 	struct wf_inject inject;
 };

@@ -57,7 +57,9 @@ static weft_task *search_once(struct wf_search *s)
 
 		if (task != NULL)
 			return task;
-		if (wf_inject_len(&s->p->group->inject) != 0)
+		/* Tickets that came over may be dead, but not all of them. */
+		if (wf_runq_len(&s->p->runq) != 0 ||
+			wf_inject_len(s->p->inject) != 0)
 			return wf_pick_quick(s->p);
 	}
 	return NULL;

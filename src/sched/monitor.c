@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "sched/runtime.h"
+#include "sched/share.h"
 #include "sched/wake.h"
 
 #define PAUSE_MIN_NS (50 * WF_NS_PER_US)
@@ -15,6 +16,7 @@
 #define PAUSE_MAX_NS WF_NS_PER_MS
 #define SLICE_NS (100 * WF_NS_PER_US)
 #define IDLE_LOOKS 4 /* of nothing, before it sleeps */
+#define CALM_NS (20 * WF_NS_PER_MS)	/* then a queue is its holder's again */
 #define STACK_BYTES (64 * WF_KIB)
 
 /* What a look at a group brought together. */
@@ -43,12 +45,27 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 
 		wf_store_rlx(&p->mean_ns, mean);
 		wf_store_rlx(&p->coarse, coarse);
+		if (coarse)
+			p->calm_ns = now_ns;
 		if (!coarse)
 			sight->fine |= backlog > 1;
 		else if (ran == 0 || wf_wake_pays(p, backlog))
 			sight->help = true;
 	}
 	sight->coarse |= wf_load_rlx(&p->coarse);
+}
+
+/* Thieves may come to whoever has something, or need not any more. */
+static void share(struct wf_group *g, bool open, int64_t now_ns)
+{
+	for (uint32_t i = 0; i < g->count; i++) {
+		struct wf_proc *p = &g->procs[i];
+
+		if (open)
+			p->calm_ns = now_ns;
+		else if (now_ns - p->calm_ns > CALM_NS)
+			wf_share_close(p);
+	}
 }
 
 /* It does not run, or nobody looked for long: nothing is known of it. */
@@ -83,6 +100,7 @@ static bool look_at_group(
 	}
 	open = wf_gate_look(&g->gate, now_ns, sight.ticks, sight.fine);
 	wf_store_rlx(&g->gate_open, open);
+	share(g, open, now_ns);
 	if (sleeping == 0 || wf_load_rlx(&g->searching) != 0)
 		return false;
 	return (sight.help || (open && sight.fine)) && wf_wake_one(g);

@@ -8,9 +8,10 @@
 #include "queue/share.h"
 #include "sched/idle.h"
 #include "sched/runtime.h"
+#include "sched/share.h"
 #include "sched/submit.h"
 
-static inline weft_task *count(
+wf_inline weft_task *count(
 	struct wf_proc *p, _Atomic(uint64_t) *source, weft_task *task)
 {
 	wf_bump(&p->counters.ticks, 1);
@@ -19,12 +20,27 @@ static inline weft_task *count(
 	return task;
 }
 
+/* What is in the slot; 0: a thief was faster. */
+static wf_entry take_slot(struct wf_proc *p)
+{
+	wf_entry e;
+
+	if (wf_take_begin(p)) {
+		e = wf_load_rlx(&p->slot);
+		wf_store_rlx(&p->slot, 0);
+	} else {
+		/* [pair: slot.take] The task as it was put there. */
+		e = wf_xchg_acqrel(&p->slot, 0);
+	}
+	wf_take_end(p);
+	return e;
+}
+
 /* The slot, unless it has had its turns. */
 static wf_noinline weft_task *from_slot(struct wf_proc *p)
 {
 	uint32_t budget = p->group->rt->config.lifo_budget;
-	/* [pair: slot.take] The task as it was when it was put there. */
-	wf_entry e = wf_xchg_acqrel(&p->slot, 0);
+	wf_entry e = take_slot(p);
 	weft_task *task;
 
 	if (p->streak >= budget) {
@@ -70,11 +86,24 @@ static wf_noinline weft_task *from_global(struct wf_proc *p, size_t len)
 		p, g, wf_share(len, g->count, (size_t)(p->runq.mask + 1) / 2));
 }
 
-static inline weft_task *from_local(struct wf_proc *p)
+/* The next entry of the local queue; 0: none. */
+wf_inline wf_entry pop(struct wf_proc *p)
 {
 	wf_entry e;
 
-	while ((e = wf_runq_pop(&p->runq)) != 0) {
+	if (wf_likely(wf_take_begin(p)))
+		e = wf_runq_pop_alone(&p->runq);
+	else
+		e = wf_runq_pop(&p->runq);
+	wf_take_end(p);
+	return e;
+}
+
+wf_inline weft_task *from_local(struct wf_proc *p)
+{
+	wf_entry e;
+
+	while ((e = pop(p)) != 0) {
 		weft_task *task = wf_entry_redeem(e);
 
 		if (wf_likely(task != NULL))
@@ -83,7 +112,7 @@ static inline weft_task *from_local(struct wf_proc *p)
 	return NULL;
 }
 
-static inline weft_task *pick(struct wf_proc *p)
+wf_inline weft_task *pick(struct wf_proc *p)
 {
 	weft_task *task;
 	size_t len;

@@ -81,6 +81,7 @@ struct wf_proc {
 	/* Part 2: the holder's. */
 	uint32_t pause;			/* picks until the next look around */
 	uint32_t streak;		/* picks from the slot in a row */
+	_Atomic(uint32_t) busy;		/* it takes; see sched/share.h */
 	bool woken;			/* by somebody, and found nothing yet */
 	uint32_t clock_us;		/* clock_ns, as READY has it */
 	_Atomic(int64_t) clock_ns;	/* a recent time; read by anyone */
@@ -98,8 +99,14 @@ struct wf_proc {
 	/* Part 4: the monitor's word on what the tasks here are like. */
 	_Atomic(bool) coarse wf_aligned(WF_FALSE_SHARING);
 	_Atomic(uint64_t) mean_ns;	/* of one task */
+	int64_t calm_ns;		/* since then no help was needed */
 
-	/* Part 5: who holds it; by whoever took its bit from the mask of
+	/* Part 5: sched/share.h */
+	_Atomic(bool) shared;		/* written by the group's share_lock */
+	_Atomic(bool) open;		/* the same */
+	_Atomic(uint32_t) thieves;
+
+	/* Part 6: who holds it; by whoever took its bit from the mask of
 	 * sleepers, or the holder. */
 	_Atomic(struct wf_thread *) thread;
 	_Atomic(int64_t) woken_ns;	/* when it was last woken */

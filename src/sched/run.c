@@ -207,8 +207,12 @@ static void resume(struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
 	leave_for_good(t, here, &f->context, &f->stack->san);
 }
 
-/* Run one fiber, which has no stack or one of its own, from the loop here. */
-static void run_fiber(struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
+/*
+ * Run one fiber, which has no stack or one of its own, from the loop here.  The
+ * result is the thread we are on afterwards.
+ */
+static struct wf_thread *run_fiber(
+	struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
 {
 	void *result;
 
@@ -223,6 +227,7 @@ static void run_fiber(struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
 	wf_finish(t, f, result);
 	if (wf_unlikely(here->cls != t->rt->cls))
 		move(t, here, t->rt->cls, NULL); /* (L3) */
+	return t;
 }
 
 /* We are on a clean stack: first do what those who left want done. */
@@ -252,20 +257,19 @@ static void loop(void *arg)
 	(void)arg;
 	arrive_clean(t, here);
 	for (;;) {
-		weft_task *task;
+		weft_task *task = t->handed;
 
-		t = wf_os_self();
-		task = t->handed;
 		t->handed = NULL;
 		if (task == NULL)
 			task = wf_pick(t);
 		if (wf_unlikely(task == NULL))
 			leave_for_good(t, here, &t->own, &t->san);
 		if (wf_likely(wf_task_is_fiber(task))) {
-			run_fiber(t, here, wf_fiber_of(task));
+			t = run_fiber(t, here, wf_fiber_of(task));
 		} else {
 			wf_leave(t);
 			task->run(task);
+			t = wf_enter();
 		}
 	}
 }

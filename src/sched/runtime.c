@@ -60,6 +60,8 @@ static uint32_t open_procs(struct weft_rt *rt, int *err)
 		if (*err)
 			break;
 		rt->procs[i].gap_ns = rt->spin_ns / 2;
+		wf_store_rlx(&rt->procs[i].shared, !rt->membarrier);
+		wf_store_rlx(&rt->procs[i].open, !rt->membarrier);
 	}
 	return i;
 }
@@ -82,6 +84,7 @@ static void open_groups(struct weft_rt *rt)
 			.procs = &rt->procs[i * size],
 			.count = size,
 			.all = all,
+			.share_always = !rt->membarrier,
 			.max_searchers = most ? most : (size + 1) / 2 };
 		wf_store_rlx(&g->sleeping, all);
 		wf_store_rlx(&g->wake_ns, WAKE_NS);

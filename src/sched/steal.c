@@ -8,6 +8,7 @@
 #include "queue/share.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
+#include "sched/share.h"
 
 void wf_search_begin(struct wf_search *s, struct wf_proc *p)
 {
@@ -21,13 +22,10 @@ void wf_search_begin(struct wf_search *s, struct wf_proc *p)
 }
 
 /* The tasks of v are like this: so are those that came from it. */
-static weft_task *got(
-	struct wf_proc *p, struct wf_proc *v, weft_task *task, size_t moved)
+static weft_task *got(struct wf_proc *p, struct wf_proc *v, weft_task *task)
 {
 	wf_bump(&p->counters.ticks, 1);
 	wf_bump(&p->counters.runs_stolen, 1);
-	wf_bump(&p->counters.steals, 1);
-	wf_bump(&p->counters.stolen, moved);
 	if (wf_load_rlx(&v->coarse) && !wf_load_rlx(&p->coarse)) {
 		wf_store_rlx(&p->mean_ns, wf_load_rlx(&v->mean_ns));
 		wf_store_rlx(&p->coarse, true);
@@ -40,27 +38,37 @@ static weft_task *steal_queue(struct wf_proc *p, struct wf_proc *v, bool lone)
 	size_t moved;
 	wf_entry e = wf_runq_steal(&p->runq, &v->runq, lone, &moved);
 
-	while (e != 0) {
-		weft_task *task = wf_entry_redeem(e);
-
-		if (task != NULL)
-			return got(p, v, task, moved);
-		/* Dead; what else came with it? */
-		e = wf_runq_pop(&p->runq);
-	}
-	return NULL;
+	if (e == 0)
+		return NULL;
+	wf_bump(&p->counters.steals, 1);
+	wf_bump(&p->counters.stolen, moved);
+	return wf_entry_redeem(e);
 }
 
 static weft_task *steal_slot(struct wf_proc *p, struct wf_proc *v)
 {
 	wf_entry e = wf_load_rlx(&v->slot);
-	weft_task *task;
 
 	/* [pair: slot.take] The task as it was when it was put there. */
 	if (e == 0 || !wf_cas_acq(&v->slot, &e, 0))
 		return NULL;
-	task = wf_entry_redeem(e);
-	return task ? got(p, v, task, 1) : NULL;
+	wf_bump(&p->counters.steals, 1);
+	wf_bump(&p->counters.stolen, 1);
+	return wf_entry_redeem(e);
+}
+
+/* Take from v what may be taken; lone: also what is alone there. */
+static weft_task *take_from(struct wf_proc *p, struct wf_proc *v, bool lone)
+{
+	weft_task *task;
+
+	if (!wf_share_open(v) || !wf_rob_begin(v))
+		return NULL;
+	task = steal_queue(p, v, lone);
+	if (task == NULL && lone && wf_runq_len(&p->runq) == 0)
+		task = steal_slot(p, v);
+	wf_rob_end(v);
+	return task ? got(p, v, task) : NULL;
 }
 
 /* i is the victim's place in its group. */
@@ -70,20 +78,15 @@ static weft_task *rob(struct wf_search *s, uint32_t i, bool last)
 	bool still = wf_load_rlx(&v->counters.ticks) == s->ticks[i];
 	bool stuck = still && s->now_ns - s->start_ns >= WF_STUCK_NS;
 	size_t len = wf_runq_len(&v->runq);
-	weft_task *task = NULL;
 
 	if (len == 0 && wf_load_rlx(&v->slot) == 0)
 		return NULL;
 	if (!stuck) {
 		s->lone |= still;
-		if (!wf_steal_allowed(v))
+		if (len < 2 || !wf_steal_allowed(v))
 			return NULL;
 	}
-	if (len > 0)
-		task = steal_queue(p, v, last && stuck);
-	if (task == NULL && last && stuck)
-		task = steal_slot(p, v);
-	return task;
+	return take_from(p, v, last && stuck);
 }
 
 /* A stride that leads from one of n over all others and back. */
@@ -140,7 +143,7 @@ weft_task *wf_search_abroad(struct wf_search *s)
 		for (uint32_t j = 0; g != p->group && !task && j < g->count;
 			j++)
 			if (wf_load_rlx(&g->procs[j].coarse))
-				task = steal_queue(p, &g->procs[j], false);
+				task = take_from(p, &g->procs[j], false);
 		if (task != NULL)
 			return task;
 	}
