@@ -8,9 +8,14 @@
 
 #include "os/os.h"
 
-void wf_fiber_pool_open(struct wf_fiber_pool *pool, void *rt)
+void wf_fiber_pool_open(struct wf_fiber_pool *pool, void *rt,
+	struct wf_stack_pool *stacks, unsigned cls)
 {
-	*pool = (struct wf_fiber_pool){ .rt = rt };
+	*pool = (struct wf_fiber_pool){
+		.rt = rt,
+		.stacks = stacks,
+		.cls = cls,
+	};
 }
 
 void wf_fiber_pool_close(struct wf_fiber_pool *pool)
@@ -51,16 +56,16 @@ static uint32_t carve(struct wf_fiber_pool *pool, struct wf_magazine *m)
 	struct wf_slab *slab = wf_load_rlx(&pool->slabs);
 	uint32_t used = slab ? wf_load_rlx(&slab->used) : WF_SLAB_FIBERS;
 
-	while (used < WF_SLAB_FIBERS && m->count < WF_FIBER_BATCH) {
-		weft_fiber *f = &slab->fiber[used++];
+	if (used == WF_SLAB_FIBERS)
+		return 0;
+	for (m->count = 0; m->count < WF_FIBER_BATCH; m->count++) {
+		weft_fiber *f = &slab->fiber[used + m->count];
 
 		f->task.run = wf_fiber_task_run;
 		f->task.next_ = &m->list->task;
 		m->list = f;
-		m->count++;
 	}
-	if (m->count > 0)
-		wf_store_rlx(&slab->used, used);
+	wf_store_rlx(&slab->used, used + WF_FIBER_BATCH);
 	return m->count;
 }
 
@@ -83,33 +88,63 @@ static void swap(struct wf_fiber_cache *c)
 	c->other = now;
 }
 
-int wf_fiber_cache_fill(struct wf_fiber_cache *c, struct wf_fiber_pool *pool)
+/* A magazine of descriptors, without credits.  How many; 0: no memory. */
+static uint32_t fetch(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	struct wf_slab *slab;
 	uint32_t n;
 
-	swap(c);
-	if (c->now.count > 0)
-		return 0;
 	wf_lock(&pool->lock);
-	n = refill(pool, &c->now);
+	n = refill(pool, m);
 	wf_unlock(&pool->lock);
 	if (n > 0)
-		return 0;
+		return n;
 	slab = slab_map(pool);
 	wf_lock(&pool->lock);
-	n = refill(pool, &c->now);
+	n = refill(pool, m);
 	if (n == 0 && slab != NULL) {
 		slab->next = wf_load_rlx(&pool->slabs);
 		/* [pair: slab.list] A walker sees the slab as it was made. */
 		wf_store_rel(&pool->slabs, slab);
 		slab = NULL;
-		n = refill(pool, &c->now);
+		n = refill(pool, m);
 	}
 	wf_unlock(&pool->lock);
 	if (slab != NULL)
 		wf_os_vm_unmap(slab->mapping, slab->mapping_bytes);
-	return n > 0 ? 0 : -ENOMEM;
+	return n;
+}
+
+/* A full magazine into the depot; it is then empty. */
+static void put_back(struct wf_fiber_pool *pool, struct wf_magazine *m)
+{
+	wf_lock(&pool->lock);
+	m->list->result = pool->depot;
+	pool->depot = m->list;
+	wf_unlock(&pool->lock);
+	*m = (struct wf_magazine){ 0 };
+}
+
+int wf_fiber_cache_fill(struct wf_fiber_cache *c, struct wf_fiber_pool *pool)
+{
+	int err;
+
+	swap(c);
+	if (c->now.count > 0)
+		return 0;
+	if (fetch(pool, &c->now) == 0)
+		return -ENOMEM;
+	err = wf_stack_pool_promise(pool->stacks, pool->cls, c->now.count);
+	if (err)
+		put_back(pool, &c->now);
+	return err;
+}
+
+void wf_fiber_cache_close(struct wf_fiber_cache *c, struct wf_fiber_pool *pool)
+{
+	wf_stack_pool_release(
+		pool->stacks, pool->cls, c->now.count + c->other.count);
+	*c = (struct wf_fiber_cache){ 0 };
 }
 
 void wf_fiber_cache_drain(struct wf_fiber_cache *c, struct wf_fiber_pool *pool)
@@ -117,11 +152,8 @@ void wf_fiber_cache_drain(struct wf_fiber_cache *c, struct wf_fiber_pool *pool)
 	swap(c);
 	if (c->now.count < WF_FIBER_BATCH)
 		return;
-	wf_lock(&pool->lock);
-	c->now.list->result = pool->depot;
-	pool->depot = c->now.list;
-	wf_unlock(&pool->lock);
-	c->now = (struct wf_magazine){ 0 };
+	put_back(pool, &c->now);
+	wf_stack_pool_release(pool->stacks, pool->cls, WF_FIBER_BATCH);
 }
 
 void wf_fiber_pool_walk(struct wf_fiber_pool *pool,

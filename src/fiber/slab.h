@@ -13,6 +13,10 @@
  *
  * So spawning here and ending there neither leaks nor bounces.
  *
+ * A descriptor in a cache has its stack credit (stack/pool.h) with it, of the
+ * class that most fibers have: it is taken and given back for a whole magazine,
+ * and spawning need not think of it.
+ *
  * Roles.  A cache has one OWNER at a time.  The pool is anyone's.
  *
  * Reads next: sched/proc.h, who owns a cache.
@@ -26,6 +30,7 @@
 #include "base/units.h"
 #include "fiber/fiber.h"
 #include "os/lock.h"
+#include "stack/pool.h"
 
 #define WF_SLAB_BYTES WF_MIB
 #define WF_FIBER_BATCH 64
@@ -39,8 +44,10 @@ struct wf_slab {
 	weft_fiber fiber[];
 };
 
+/* As many as fit, in whole magazines. */
 #define WF_SLAB_FIBERS                                                     \
-	((WF_SLAB_BYTES - offsetof(struct wf_slab, fiber)) / sizeof(weft_fiber))
+	((WF_SLAB_BYTES - offsetof(struct wf_slab, fiber)) /                \
+		sizeof(weft_fiber) / WF_FIBER_BATCH * WF_FIBER_BATCH)
 
 /* Linked by task.next_; all-zero is empty. */
 struct wf_magazine {
@@ -51,9 +58,11 @@ struct wf_magazine {
 struct wf_fiber_pool {
 	struct wf_lock lock;
 	void *rt;			/* fixed */
+	struct wf_stack_pool *stacks;	/* fixed: for credits */
+	unsigned cls;			/* fixed: of most fibers */
 	_Atomic(struct wf_slab *) slabs;	/* written by lock */
-	weft_fiber *depot;		/* by lock: firsts of full magazines,
-					   linked by result */
+	weft_fiber *depot;		/* by lock: full magazines, the first
+					   of each linked by result */
 };
 
 /* Owner only; all-zero is empty. */
@@ -62,7 +71,8 @@ struct wf_fiber_cache {
 	struct wf_magazine other;
 };
 
-void wf_fiber_pool_open(struct wf_fiber_pool *pool, void *rt);
+void wf_fiber_pool_open(struct wf_fiber_pool *pool, void *rt,
+	struct wf_stack_pool *stacks, unsigned cls);
 
 /* No descriptor may be in use. */
 void wf_fiber_pool_close(struct wf_fiber_pool *pool);
@@ -73,6 +83,10 @@ wf_must_check int wf_fiber_cache_fill(
 void wf_fiber_cache_drain(
 	struct wf_fiber_cache *c, struct wf_fiber_pool *pool);
 
+/* Give back the credits of what is in the cache; nobody uses it any more. */
+void wf_fiber_cache_close(
+	struct wf_fiber_cache *c, struct wf_fiber_pool *pool);
+
 /* The runtime that f belongs to. */
 static inline void *wf_fiber_rt(const weft_fiber *f)
 {
@@ -81,7 +95,7 @@ static inline void *wf_fiber_rt(const weft_fiber *f)
 	return ((struct wf_slab *)slab)->rt;
 }
 
-/* A free descriptor, or NULL if there is no memory. */
+/* A free descriptor with a credit, or NULL if there is no memory. */
 static inline weft_fiber *wf_fiber_take(
 	struct wf_fiber_cache *c, struct wf_fiber_pool *pool)
 {
@@ -96,7 +110,7 @@ static inline weft_fiber *wf_fiber_take(
 	return f;
 }
 
-/* Back; its state is that of a free one. */
+/* Back, with its credit; its state is that of a free one. */
 static inline void wf_fiber_give(struct wf_fiber_cache *c,
 	struct wf_fiber_pool *pool, weft_fiber *f)
 {

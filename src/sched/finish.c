@@ -19,7 +19,7 @@ static void clean(weft_fiber *f)
 	wf_store_rlx(&f->waits_on, NULL);
 }
 
-static inline void release(
+static void release(
 	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
 {
 	if (f->flags & WF_FIBER_USED)
@@ -42,14 +42,6 @@ void wf_fiber_free(weft_fiber *f)
 	wf_unlock(&rt->outside.lock);
 }
 
-static inline void count_end(struct wf_proc *p)
-{
-	uint64_t n = wf_load_rlx(&p->counters.finished) + 1;
-
-	/* [pair: rt.finished] Who sees the end sees the beginning too. */
-	wf_store_rel(&p->counters.finished, n);
-}
-
 /* Somebody joins, has joined, or will; f is not ours when this returns. */
 static wf_noinline void hand_over(
 	struct wf_thread *t, weft_fiber *f, void *result)
@@ -70,24 +62,23 @@ static wf_noinline void hand_over(
 		(void)wf_or_acqrel(&f->state, WF_FIBER_LETGO);
 }
 
-void wf_finish(struct wf_thread *t, weft_fiber *f, void *result)
+void wf_finish_slow(struct wf_thread *t, weft_fiber *f, void *result)
 {
 	struct wf_proc *p = t->proc;
 
-	if (wf_likely(f->cls == t->rt->cls))
-		wf_stack_credit_back(&p->stacks, f->cls);
-	if (wf_likely(wf_load_rlx(&f->state) & WF_FIBER_DETACHED))
+	if (wf_load_rlx(&f->state) & WF_FIBER_DETACHED)
 		release(&p->fibers, t->rt, f);
 	else
 		hand_over(t, f, result);
-	count_end(p);
+	wf_count_end(p);
 }
 
 void wf_finish_inline(struct wf_thread *t, weft_fiber *f)
 {
 	struct wf_proc *p = t->proc;
 
-	wf_stack_credit_back(&p->stacks, f->cls);
+	if (wf_unlikely(f->cls != t->rt->cls))
+		wf_stack_credit_back(&p->stacks, f->cls);
 	release(&p->fibers, t->rt, f);
-	count_end(p);
+	wf_count_end(p);
 }

@@ -7,10 +7,36 @@
 #ifndef WF_SCHED_FINISH_H
 #define WF_SCHED_FINISH_H
 
+#include "sched/runtime.h"
 #include "sched/thread.h"
 
-/* The function of f returned into the loop that called it. */
-void wf_finish(struct wf_thread *t, weft_fiber *f, void *result);
+static inline void wf_count_end(struct wf_proc *p)
+{
+	uint64_t n = wf_load_rlx(&p->counters.finished) + 1;
+
+	/* [pair: rt.finished] Who sees the end sees the beginning too. */
+	wf_store_rel(&p->counters.finished, n);
+}
+
+void wf_finish_slow(struct wf_thread *t, weft_fiber *f, void *result);
+
+/*
+ * The function of f returned into the loop that called it.  One that nobody
+ * will join and that never waited leaves nothing to do but this.
+ */
+static inline void wf_finish(struct wf_thread *t, weft_fiber *f, void *result)
+{
+	struct wf_proc *p = t->proc;
+
+	if (wf_unlikely((f->flags & WF_FIBER_USED) ||
+		wf_load_rlx(&f->state) != (WF_FIBER_LIVE | WF_FIBER_DETACHED))) {
+		wf_finish_slow(t, f, result);
+		return;
+	}
+	wf_store_rlx(&f->state, 0);
+	wf_fiber_give(&p->fibers, &t->rt->fibers, f);
+	wf_count_end(p);
+}
 
 /* It returned into its joiner, who has the result. */
 void wf_finish_inline(struct wf_thread *t, weft_fiber *f);

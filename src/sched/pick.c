@@ -6,7 +6,6 @@
 
 #include "os/os.h"
 #include "queue/share.h"
-#include "sched/idle.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
 #include "sched/submit.h"
@@ -194,11 +193,4 @@ weft_task *wf_pick_started(struct wf_proc *p)
 	if (task == NULL && !wf_runq_begins_with_ticket(&p->runq))
 		task = from_local(p);
 	return task;
-}
-
-weft_task *wf_pick(struct wf_thread *t)
-{
-	weft_task *task = wf_pick_quick(t->proc);
-
-	return wf_likely(task != NULL) ? task : wf_idle(t);
 }

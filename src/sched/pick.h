@@ -35,6 +35,7 @@
 
 #include <weft/task.h>
 
+#include "sched/idle.h"
 #include "sched/proc.h"
 #include "sched/thread.h"
 
@@ -48,7 +49,12 @@ weft_task *wf_pick_quick(struct wf_proc *p);
 weft_task *wf_pick_started(struct wf_proc *p);
 
 /* The same as the first, and search, and sleep.  NULL: the thread shall end. */
-weft_task *wf_pick(struct wf_thread *t);
+static inline weft_task *wf_pick(struct wf_thread *t)
+{
+	weft_task *task = wf_pick_quick(t->proc);
+
+	return wf_likely(task != NULL) ? task : wf_idle(t);
+}
 
 /* Up to max tasks of g's global queue: the first is the result, the others go
  * to the local queue, which has room for them.  Holder. */

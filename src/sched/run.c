@@ -211,7 +211,7 @@ static void resume(struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
  * Run one fiber, which has no stack or one of its own, from the loop here.  The
  * result is the thread we are on afterwards.
  */
-static struct wf_thread *run_fiber(
+wf_inline struct wf_thread *run_fiber(
 	struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
 {
 	void *result;

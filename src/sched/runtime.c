@@ -145,10 +145,10 @@ static void set_up(struct weft_rt *rt)
 	rt->spin_ns = alone || rt->config.spin_ns < 0 ? 0 : rt->config.spin_ns;
 	rt->membarrier = wf_os_membarrier_register() == 0;
 	wf_stack_pool_open(&rt->stacks, &stacks);
-	wf_fiber_pool_open(&rt->fibers, rt);
 	rt->cls = (uint8_t)wf_stack_pool_class(
 		&rt->stacks, rt->config.stack_bytes);
 	rt->promised = rt->stacks.store[rt->cls].shape.promised;
+	wf_fiber_pool_open(&rt->fibers, rt, &rt->stacks, rt->cls);
 }
 
 /* Everything that can fail, in order; undone in reverse. */
@@ -298,6 +298,9 @@ static void free_all(struct weft_rt *rt)
 	/* [pair: rt.callers] Those who were in a call have left it. */
 	while (wf_load_acq(&rt->outside.callers) != 0)
 		wf_os_thread_yield();
+	wf_fiber_cache_close(&rt->outside.fibers, &rt->fibers);
+	for (uint32_t i = 0; i < rt->proc_count; i++)
+		wf_fiber_cache_close(&rt->procs[i].fibers, &rt->fibers);
 	wf_stack_cache_close(&rt->outside.stacks);
 	close_procs(rt, rt->proc_count);
 	wf_stack_pool_release(&rt->stacks, rt->cls, loop_stacks(rt));

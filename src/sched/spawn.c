@@ -31,13 +31,13 @@ wf_inline weft_fiber *obtain(struct wf_fiber_cache *fibers,
 {
 	weft_fiber *f = wf_fiber_take(fibers, &rt->fibers);
 
-	if (wf_unlikely(f == NULL))
-		return NULL;
-	if (wf_unlikely(wf_stack_credit(stacks, cls) != 0)) {
-		wf_fiber_give(fibers, &rt->fibers, f);
-		return NULL;
-	}
-	return f;
+	/* Another size than most costs a credit of its own. */
+	if (wf_likely(f == NULL || cls == rt->cls))
+		return f;
+	if (wf_stack_credit(stacks, cls) == 0)
+		return f;
+	wf_fiber_give(fibers, &rt->fibers, f);
+	return NULL;
 }
 
 wf_inline void fill(weft_fiber *f, const struct order *o)
@@ -82,7 +82,7 @@ wf_inline int spawn_here(
 	} else {
 		entry = wf_entry_of(&f->task);
 		wf_store_rlx(&f->state,
-			WF_FIBER_LIVE | o->state | wf_fiber_next_use(f));
+			WF_FIBER_LIVE | o->state);
 	}
 	if (out != NULL)
 		*out = f;
@@ -113,7 +113,7 @@ static int spawn_outside(
 	fill(f, o);
 	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);
 	wf_store_rlx(
-		&f->state, WF_FIBER_LIVE | o->state | wf_fiber_next_use(f));
+		&f->state, WF_FIBER_LIVE | o->state);
 	if (out != NULL)
 		*out = f;
 	wf_batch_add(&batch, &f->task);
