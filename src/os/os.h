@@ -84,7 +84,10 @@ size_t wf_os_vm_map_limit(void);
  */
 int wf_os_vm_discard(const struct wf_os_span *spans, size_t n);
 
-/* Small memory: zeroed, or NULL.  Allocates outside every scheduling path. */
+/*
+ * Small memory: zeroed, aligned to WF_FALSE_SHARING, or NULL.  Allocates outside
+ * every scheduling path.
+ */
 void *wf_os_alloc(size_t bytes);
 void wf_os_free(void *p);
 

@@ -15,8 +15,8 @@
 #define PAUSE_GATE_NS (250 * WF_NS_PER_US)
 #define PAUSE_MAX_NS WF_NS_PER_MS
 #define SLICE_NS (100 * WF_NS_PER_US)
-#define IDLE_LOOKS 4 /* of nothing, before it sleeps */
-#define CALM_NS (20 * WF_NS_PER_MS)	/* then a queue is its holder's again */
+#define IDLE_LOOKS 4		    /* of nothing, before it sleeps */
+#define CALM_NS (20 * WF_NS_PER_MS) /* then a queue is its holder's again */
 #define STACK_BYTES (64 * WF_KIB)
 
 /* What a look at a group brought together. */

@@ -36,7 +36,7 @@ static wf_entry take_slot(struct wf_proc *p)
 }
 
 /* The slot, unless it has had its turns. */
-static wf_noinline weft_task *from_slot(struct wf_proc *p)
+static weft_task *from_slot(struct wf_proc *p)
 {
 	uint32_t budget = p->group->rt->config.lifo_budget;
 	wf_entry e = take_slot(p);
@@ -77,7 +77,7 @@ static void spill(struct wf_proc *p, uint32_t n)
 }
 
 /* The global queue, for a fair share. */
-static wf_noinline weft_task *from_global(struct wf_proc *p, size_t len)
+static weft_task *from_global(struct wf_proc *p, size_t len)
 {
 	struct wf_group *g = p->group;
 
@@ -86,11 +86,11 @@ static wf_noinline weft_task *from_global(struct wf_proc *p, size_t len)
 }
 
 /* The next entry of the local queue; 0: none. */
-wf_inline wf_entry pop(struct wf_proc *p)
+static wf_entry pop(struct wf_proc *p)
 {
 	wf_entry e;
 
-	if (wf_likely(wf_take_begin(p)))
+	if (wf_take_begin(p))
 		e = wf_runq_pop_alone(&p->runq);
 	else
 		e = wf_runq_pop(&p->runq);
@@ -98,31 +98,26 @@ wf_inline wf_entry pop(struct wf_proc *p)
 	return e;
 }
 
-wf_inline weft_task *from_local(struct wf_proc *p)
+static weft_task *from_local(struct wf_proc *p)
 {
 	wf_entry e;
 
 	while ((e = pop(p)) != 0) {
 		weft_task *task = wf_entry_redeem(e);
 
-		if (wf_likely(task != NULL))
+		if (task != NULL)
 			return count(p, NULL, task);
 	}
 	return NULL;
 }
 
-wf_inline weft_task *pick(struct wf_proc *p)
+/* Neither slot nor yielders have their turn: the queues, then whoever. */
+static wf_noinline weft_task *from_queues(struct wf_proc *p)
 {
-	weft_task *task;
+	weft_task *task = from_local(p);
 	size_t len;
 
-	if (wf_load_rlx(&p->slot) != 0 && (task = from_slot(p)) != NULL)
-		return task;
-	p->streak = 0;
-	if (wf_yielders_ready(p))
-		return count(p, NULL, wf_yielders_take(p));
-	task = from_local(p);
-	if (wf_likely(task != NULL))
+	if (task != NULL)
 		return task;
 	len = wf_inject_len(p->inject);
 	if (len != 0)
@@ -131,6 +126,46 @@ wf_inline weft_task *pick(struct wf_proc *p)
 	if (task == NULL && p->yielders.round != 0)
 		task = count(p, NULL, wf_yielders_take(p));
 	return task;
+}
+
+/* A ticket was popped: it may be dead. */
+static wf_noinline weft_task *from_ticket(struct wf_proc *p, wf_entry e)
+{
+	weft_task *task = wf_entry_redeem(e);
+
+	return task ? count(p, NULL, task) : from_queues(p);
+}
+
+/* What is likely, without a call: the head of an own queue. */
+wf_inline weft_task *pick_unslotted(struct wf_proc *p)
+{
+	wf_entry e = 0;
+
+	p->streak = 0;
+	if (wf_yielders_ready(p))
+		return count(p, NULL, wf_yielders_take(p));
+	if (wf_likely(wf_take_begin(p)))
+		e = wf_runq_pop_alone(&p->runq);
+	wf_take_end(p);
+	if (wf_unlikely(e == 0))
+		return from_queues(p);
+	if (wf_unlikely(wf_entry_is_ticket(e)))
+		return from_ticket(p, e);
+	return count(p, NULL, wf_entry_task(e));
+}
+
+static wf_noinline weft_task *pick_slotted(struct wf_proc *p)
+{
+	weft_task *task = from_slot(p);
+
+	return task ? task : pick_unslotted(p);
+}
+
+wf_inline weft_task *pick(struct wf_proc *p)
+{
+	if (wf_unlikely(wf_load_rlx(&p->slot) != 0))
+		return pick_slotted(p);
+	return pick_unslotted(p);
 }
 
 /* How long task was ready, into the histogram. */

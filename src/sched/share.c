@@ -8,7 +8,7 @@
 #include "os/os.h"
 #include "sched/group.h"
 
-#define TRIES 200	/* a pick takes less, unless its thread was stopped */
+#define TRIES 200 /* a pick takes less, unless its thread was stopped */
 
 /* The holder knows; is it out of the pick it may have begun before? */
 static bool holder_is_out(struct wf_proc *p)

@@ -53,24 +53,11 @@ wf_inline void fill(weft_fiber *f, const struct order *o)
 	}
 }
 
-/*
- * On a processor of the fiber's runtime.  Inlined, so that the order stays in
- * registers: from memory it would be read before it is written.
- */
-wf_inline int spawn_here(
-	struct wf_thread *t, weft_fiber **out, const struct order *o)
+/* f, filled in, becomes a fiber and ready to run on p. */
+wf_inline void launch(struct wf_proc *p, weft_fiber *f, const struct order *o)
 {
-	struct wf_proc *p = t->proc;
-	struct weft_rt *rt = t->rt;
-	wf_entry entry;
-	weft_fiber *f;
+	wf_entry entry = wf_entry_of(&f->task);
 
-	if (wf_unlikely(wf_load_rlx(&rt->stopping)))
-		return -ESHUTDOWN;
-	f = obtain(&p->fibers, &p->stacks, rt, o->cls);
-	if (wf_unlikely(f == NULL))
-		return -ENOMEM;
-	fill(f, o);
 	wf_store_rlx(&f->ready_us, p->clock_us);
 	wf_bump(&p->counters.spawned, 1);
 	if (o->state == 0 && o->hint != WEFT_HINT_YIELD) {
@@ -80,14 +67,50 @@ wf_inline int spawn_here(
 		/* [pair: fiber.fresh] Whoever claims it sees all of it. */
 		wf_store_rel(&f->state, WF_FIBER_LIVE | WF_FIBER_FRESH | use);
 	} else {
-		entry = wf_entry_of(&f->task);
-		wf_store_rlx(&f->state,
-			WF_FIBER_LIVE | o->state);
+		wf_store_rlx(&f->state, WF_FIBER_LIVE | o->state);
 	}
+	wf_push_hint(p, entry, o->hint);
+}
+
+/* On a processor of the fiber's runtime. */
+static int spawn_here(
+	struct wf_thread *t, weft_fiber **out, const struct order *o)
+{
+	struct wf_proc *p = t->proc;
+	weft_fiber *f;
+
+	if (wf_load_rlx(&t->rt->stopping))
+		return -ESHUTDOWN;
+	f = obtain(&p->fibers, &p->stacks, t->rt, o->cls);
+	if (f == NULL)
+		return -ENOMEM;
+	fill(f, o);
 	if (out != NULL)
 		*out = f;
-	wf_push_hint(p, entry, o->hint);
+	launch(p, f, o);
 	return 0;
+}
+
+/*
+ * The same when nothing is in the way: a fiber like most, a descriptor at hand.
+ * Inlined, so that the order stays in registers: from memory it would be read
+ * before it is written.
+ */
+wf_inline bool spawn_fast(
+	struct wf_thread *t, weft_fiber **out, const struct order *o)
+{
+	struct wf_proc *p = t->proc;
+	weft_fiber *f;
+
+	if (wf_unlikely(
+		    p->fibers.now.count == 0 || wf_load_rlx(&t->rt->stopping)))
+		return false;
+	f = wf_fiber_take(&p->fibers, &t->rt->fibers);
+	fill(f, o);
+	if (out != NULL)
+		*out = f;
+	launch(p, f, o);
+	return true;
 }
 
 /* From a thread that has no processor of rt. */
@@ -112,8 +135,7 @@ static int spawn_outside(
 		return closed ? -ESHUTDOWN : -ENOMEM;
 	fill(f, o);
 	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);
-	wf_store_rlx(
-		&f->state, WF_FIBER_LIVE | o->state);
+	wf_store_rlx(&f->state, WF_FIBER_LIVE | o->state);
 	if (out != NULL)
 		*out = f;
 	wf_batch_add(&batch, &f->task);
@@ -137,12 +159,14 @@ int weft_go(void (*fn)(void *), void *arg)
 
 	if (wf_unlikely(t == NULL))
 		return -EPERM;
-	return spawn_here(t, NULL,
-		&(struct order){ .fn = (void *)fn,
-			.arg = arg,
-			.cls = t->rt->cls,
-			.flags = WF_FIBER_VOID,
-			.state = WF_FIBER_DETACHED });
+	if (wf_likely(spawn_fast(t, NULL,
+		    &(struct order){ .fn = (void *)fn,
+			    .arg = arg,
+			    .cls = t->rt->cls,
+			    .flags = WF_FIBER_VOID,
+			    .state = WF_FIBER_DETACHED })))
+		return 0;
+	return weft_rt_go(t->rt, fn, arg);
 }
 
 int weft_rt_go(weft_rt *rt, void (*fn)(void *), void *arg)
@@ -192,18 +216,14 @@ static struct weft_rt *rt_of(weft_executor *e)
 	return e->submit == wf_rt_submit ? (struct weft_rt *)e : NULL;
 }
 
-int weft_spawn(weft_fiber **f, const weft_fiber_attr *a, void *(*fn)(void *),
-	void *arg)
+/* With attributes, or from outside, or when there is no descriptor at hand. */
+static wf_noinline int spawn_with(weft_fiber **f, const weft_fiber_attr *a,
+	void *(*fn)(void *), void *arg)
 {
-	struct wf_thread *t = wf_enter();
-	struct weft_rt *rt = t ? t->rt : NULL;
+	struct weft_rt *rt = weft_rt_self();
 	struct order o = { .fn = (void *)fn, .arg = arg };
 	int err;
 
-	if (wf_likely(t != NULL && a == NULL))
-		return spawn_here(t, f,
-			&(struct order){
-				.fn = (void *)fn, .arg = arg, .cls = rt->cls });
 	if (a != NULL && a->executor != NULL) {
 		rt = rt_of(a->executor);
 		if (rt == NULL)
@@ -213,4 +233,18 @@ int weft_spawn(weft_fiber **f, const weft_fiber_attr *a, void *(*fn)(void *),
 		return -EPERM;
 	err = check(rt, a, &o);
 	return err ? err : spawn(rt, f, &o);
+}
+
+int weft_spawn(weft_fiber **f, const weft_fiber_attr *a, void *(*fn)(void *),
+	void *arg)
+{
+	struct wf_thread *t = wf_enter();
+
+	if (wf_likely(t != NULL && a == NULL) &&
+		wf_likely(spawn_fast(t, f,
+			&(struct order){ .fn = (void *)fn,
+				.arg = arg,
+				.cls = t->rt->cls })))
+		return 0;
+	return spawn_with(f, a, fn, arg);
 }

@@ -8,7 +8,8 @@
 
 #include "sched/runtime.h"
 
-void wf_offload(struct wf_proc *p)
+/* Make room in the full queue of p. */
+static void offload(struct wf_proc *p)
 {
 	struct wf_batch batch = { 0 };
 
@@ -19,6 +20,15 @@ void wf_offload(struct wf_proc *p)
 	wf_bump(&p->counters.offloads, 1);
 	if (!wf_batch_is_empty(&batch))
 		wf_inject_push(&p->group->inject, &batch);
+}
+
+void wf_push_slow(struct wf_proc *p, wf_entry e)
+{
+	do
+		offload(p);
+	while (!wf_runq_push(&p->runq, e));
+	if (wf_load_rlx(&p->coarse))
+		wf_wake_for_coarse(p);
 }
 
 void wf_push_next_slow(struct wf_proc *p, wf_entry e)
@@ -34,11 +44,11 @@ void wf_push_yield(struct wf_proc *p, weft_task *task)
 {
 	struct wf_batch batch = { 0 };
 
-	if (!wf_load_rlx(&p->coarse)) {
+	if (!wf_load_rlx(&p->coarse) && wf_task_is_fiber(task)) {
 		wf_yielders_add(p, task);
 		return;
 	}
-	/* Coarse tasks do not wait in private: others may run this one. */
+	/* Coarse tasks do not wait in private; nor do tasks that are small. */
 	wf_batch_add(&batch, task);
 	wf_inject_push(&p->group->inject, &batch);
 	wf_wake_for_coarse(p);

@@ -25,18 +25,18 @@
 #include "sched/thread.h"
 #include "sched/wake.h"
 
-/* Holder, p's queue being full: make room. */
-void wf_offload(struct wf_proc *p);
-
 /* Holder: give up what the slot holds to the local queue, put e there. */
 void wf_push_next_slow(struct wf_proc *p, wf_entry e);
+
+/* Holder, p's queue being full: as wf_push. */
+void wf_push_slow(struct wf_proc *p, wf_entry e);
 
 /* Holder: behind what is in the queue. */
 static inline void wf_push(struct wf_proc *p, wf_entry e)
 {
-	while (wf_unlikely(!wf_runq_push(&p->runq, e)))
-		wf_offload(p);
-	if (wf_unlikely(wf_load_rlx(&p->coarse)))
+	if (wf_unlikely(!wf_runq_push(&p->runq, e)))
+		wf_push_slow(p, e);
+	else if (wf_unlikely(wf_load_rlx(&p->coarse)))
 		wf_wake_for_coarse(p);
 }
 
@@ -53,7 +53,7 @@ static inline void wf_push_next(struct wf_proc *p, wf_entry e)
 		wf_store_rel(&p->slot, e);
 }
 
-/* Holder: behind everything that is ready (fibers only: owned entries). */
+/* Holder: behind everything that is ready. */
 void wf_push_yield(struct wf_proc *p, weft_task *task);
 
 /* Holder, t's processor: as hint says; e may be a ticket unless YIELD. */

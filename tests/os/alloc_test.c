@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/os/alloc_test.c - small memory comes zeroed, or not at all.
+ * tests/os/alloc_test.c - small memory comes zeroed and aligned, or not at all.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void memory_is_zeroed(void **state)
 			char *p = wf_os_alloc(bytes);
 
 			assert_non_null(p);
-			assert_int_equal((uintptr_t)p % sizeof(void *), 0);
+			assert_int_equal((uintptr_t)p % WF_FALSE_SHARING, 0);
 			assert_true(is_zero(p, bytes));
 			memset(p, 0xff, bytes);
 			wf_os_free(p);
