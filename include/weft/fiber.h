@@ -134,7 +134,7 @@ typedef struct weft_fiber_info {
 	const char *name;		/* NULL: none */
 	void *entry;			/* its function */
 	weft_fiber_state state;
-	const char *waits_for;		/* "join", "group", ...; NULL: nothing */
+	const char *waits_for;		/* "join", "group", ...; or NULL */
 	const void *waits_on;		/* the object; NULL: none */
 	weft_time since;		/* of the wait, about; 0: none */
 } weft_fiber_info;

@@ -102,11 +102,27 @@ typedef struct weft_config {
 	const struct weft_policy *policy;
 } weft_config;
 
-/* These take the size of the caller's weft_config; use the forms below. */
+/*
+ * weft_rt_start below, told the size of the caller's weft_config.
+ *
+ * Context: any.  Never switches.
+ */
 WEFT_API WEFT_MUST_CHECK int weft_rt_start_sized(
 	weft_rt **rt, const weft_config *cfg, size_t size);
+
+/*
+ * The same for weft_run.
+ *
+ * Context: plain thread (blocks it).
+ */
 WEFT_API WEFT_MUST_CHECK int weft_run_sized(const weft_config *cfg, size_t size,
 	int (*main)(void *), void *arg);
+
+/*
+ * The same for weft_config_check.
+ *
+ * Context: any.  Never switches.
+ */
 WEFT_API WEFT_MUST_CHECK int weft_config_check_sized(
 	const weft_config *cfg, size_t size, char *why, size_t why_bytes);
 

@@ -94,8 +94,8 @@ static bool step(weft_fiber *f, uint64_t *seen, uint64_t from, uint64_t to)
 		return false;
 	/*
 	 * [pair: fiber.wake] What the waker did before it claimed is seen by
-	 * the fiber that goes on.
-	 * [pair: fiber.park] The saved context is seen by whoever claims.
+	 * the fiber that goes on; and its saved context, when it parked, by
+	 * the waker.
 	 */
 	return wf_cas_acqrel(&f->wait, seen, (*seen & ~WF_WAIT_PHASE) | to);
 }
@@ -105,7 +105,6 @@ bool wf_wait_park(weft_fiber *f)
 	uint64_t seen = wf_load_rlx(&f->wait);
 
 	while ((seen & WF_WAIT_PHASE) == WF_WAIT_ARMED)
-		/* [pair: fiber.park] */
 		if (step(f, &seen, WF_WAIT_ARMED, WF_WAIT_PARKED))
 			return true;
 	return false;

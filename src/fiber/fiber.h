@@ -53,7 +53,7 @@
  *
  *	CUT		(with CLAIMED) it was a cancellation that won
  *
- * READY, for those who look on: since when it is ready, in us; an odd number, or
+ * READY, for those who look on: since when, in us, an odd number; or
  *
  *	0		it is not: it runs, or waits, or is done
  *	UNKNOWN		ready since some time

@@ -85,7 +85,7 @@ size_t wf_os_vm_map_limit(void);
 int wf_os_vm_discard(const struct wf_os_span *spans, size_t n);
 
 /*
- * Small memory: zeroed, aligned to WF_FALSE_SHARING, or NULL.  Allocates outside
+ * Small memory: zeroed, aligned to WF_FALSE_SHARING, or NULL.  Only outside of
  * every scheduling path.
  */
 void *wf_os_alloc(size_t bytes);
@@ -107,7 +107,7 @@ void wf_os_thread_yield(void);
 
 /*
  * Ask for the calling thread to be run soon after it wakes, for ns at a time:
- * advice, for threads that do little.  Needs no privilege; older kernels cannot.
+ * advice, for threads that do little.  Needs no privilege; old kernels cannot.
  */
 void wf_os_thread_slice(int64_t ns);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue/entry.h - what a local queue holds: a task pointer, or a ticket for one.
+ * queue/entry.h - what a local queue holds: a task, or a ticket for one.
  *
  * An entry owns its task: who takes the entry runs the task.  A ticket, marked
  * by the lowest bit, does not: the task may have been run by other means, and
  * its memory reused for another task of the same kind, so who takes the ticket
  * must claim the task first and drop the ticket if that fails (it is dead).  A
- * number in the highest byte tells tickets for different uses of the same memory
+ * number in the highest byte tells tickets for different uses of one memory
  * apart; it comes round again, so it is no proof.  Nothing but local queues and
  * slots ever holds a ticket, and only tasks at addresses below 2^56 have them.
  */

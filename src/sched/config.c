@@ -12,56 +12,69 @@
 #include "queue/runq.h"
 #include "sched/runtime.h"
 
-#define WORKERS_MAX 4096
-#define MANY 1000000
+#define WF_CONFIG_WORKERS_MAX 4096
+#define WF_CONFIG_MANY 1000000
 
-/* A field that is a number, with its range; 0 is replaced by the default. */
+_Static_assert(sizeof(size_t) == 8, "stack_bytes is a wide field");
+
+/*
+ * A field that is a number, with its range; 0 is replaced by the default.  A
+ * wide one has 8 bytes, the others 4 and no sign.
+ */
+enum kind { NARROW, POW2, WIDE };
+
 struct field {
 	const char *name;
 	size_t offset;
-	size_t bytes;
+	enum kind kind;
 	int64_t min, max, preset;
-	bool pow2;
 };
-
-#define FIELD(name, min, max, preset, pow2)                                 \
-	{                                                                   \
-#name, offsetof(weft_config, name),                         \
-			sizeof(((weft_config *)0)->name), min, max, preset, \
-			pow2                                                \
-	}
 
 static const struct field fields[] = {
-	FIELD(workers, 1, WORKERS_MAX, 0, false),
-	FIELD(group_size, 1, WF_GROUP_MAX, 0, false),
-	FIELD(profile, 0, WEFT_PROFILE_IO_HEAVY, 0, false),
-	FIELD(local_capacity, WF_RUNQ_CAP_MIN, WF_RUNQ_CAP_MAX, 256, true),
-	FIELD(global_tick, 1, 65536, 61, false),
-	FIELD(lifo_budget, 1, 65536, 3, false),
-	FIELD(steal_rounds, 1, 64, 4, false),
-	FIELD(max_searchers, 1, WF_GROUP_MAX, 0, false),
-	FIELD(coop_budget, 1, MANY, 128, false),
-	FIELD(max_threads, 1, MANY, 10000, false),
-	FIELD(max_hogs, 1, MANY, 0, false),
-	FIELD(flags, 0, WEFT_STRICT_GUARDS | WEFT_WIPE_STACKS, 0, false),
-	FIELD(quantum_ns, WF_NS_PER_US, 3600 * WF_NS_PER_S, 0, false),
-	FIELD(spin_ns, INT64_MIN, WF_NS_PER_S, 50 * WF_NS_PER_US, false),
-	FIELD(stop_ns, 0, INT64_MAX, 0, false),
-	FIELD(watchdog_ns, 0, INT64_MAX, 0, false),
-	FIELD(stack_bytes, 1, WF_STACK_BYTES_MAX, WF_STACK_BYTES_DEFAULT,
-		false),
+	{ "workers", offsetof(weft_config, workers), NARROW, 1,
+		WF_CONFIG_WORKERS_MAX, 0 },
+	{ "group_size", offsetof(weft_config, group_size), NARROW, 1,
+		WF_GROUP_MAX, 0 },
+	{ "profile", offsetof(weft_config, profile), NARROW, 0,
+		WEFT_PROFILE_IO_HEAVY, 0 },
+	{ "local_capacity", offsetof(weft_config, local_capacity), POW2,
+		WF_RUNQ_CAP_MIN, WF_RUNQ_CAP_MAX, 256 },
+	{ "global_tick", offsetof(weft_config, global_tick), NARROW, 1, 65536,
+		61 },
+	{ "lifo_budget", offsetof(weft_config, lifo_budget), NARROW, 1, 65536,
+		3 },
+	{ "steal_rounds", offsetof(weft_config, steal_rounds), NARROW, 1, 64,
+		4 },
+	{ "max_searchers", offsetof(weft_config, max_searchers), NARROW, 1,
+		WF_GROUP_MAX, 0 },
+	{ "coop_budget", offsetof(weft_config, coop_budget), NARROW, 1,
+		WF_CONFIG_MANY, 128 },
+	{ "max_threads", offsetof(weft_config, max_threads), NARROW, 1,
+		WF_CONFIG_MANY, 10000 },
+	{ "max_hogs", offsetof(weft_config, max_hogs), NARROW, 1,
+		WF_CONFIG_MANY, 0 },
+	{ "flags", offsetof(weft_config, flags), NARROW, 0,
+		WEFT_STRICT_GUARDS | WEFT_WIPE_STACKS, 0 },
+	{ "quantum_ns", offsetof(weft_config, quantum_ns), WIDE, WF_NS_PER_US,
+		3600 * WF_NS_PER_S, 0 },
+	{ "spin_ns", offsetof(weft_config, spin_ns), WIDE, INT64_MIN,
+		WF_NS_PER_S, 50 * WF_NS_PER_US },
+	{ "stop_ns", offsetof(weft_config, stop_ns), WIDE, 0, INT64_MAX, 0 },
+	{ "watchdog_ns", offsetof(weft_config, watchdog_ns), WIDE, 0, INT64_MAX,
+		0 },
+	{ "stack_bytes", offsetof(weft_config, stack_bytes), WIDE, 1,
+		WF_STACK_BYTES_MAX, WF_STACK_BYTES_DEFAULT },
 };
 
-#define FIELDS (sizeof(fields) / sizeof(fields[0]))
+static const size_t field_count = sizeof(fields) / sizeof(fields[0]);
 
-/* All of them are 4 bytes and unsigned, or 8. */
 static int64_t get(const weft_config *c, const struct field *f)
 {
 	const char *at = (const char *)c + f->offset;
 	uint32_t narrow;
 	int64_t wide;
 
-	if (f->bytes == sizeof(narrow)) {
+	if (f->kind != WIDE) {
 		memcpy(&narrow, at, sizeof(narrow));
 		return narrow;
 	}
@@ -74,7 +87,7 @@ static void set(weft_config *c, const struct field *f, int64_t value)
 	uint32_t narrow = (uint32_t)value;
 	char *at = (char *)c + f->offset;
 
-	if (f->bytes == sizeof(narrow))
+	if (f->kind != WIDE)
 		memcpy(at, &narrow, sizeof(narrow));
 	else
 		memcpy(at, &value, sizeof(value));
@@ -90,7 +103,7 @@ static int check_field(
 			f->name, value, f->min, f->max);
 		return -EINVAL;
 	}
-	if (f->pow2 && !wf_is_pow2((uint64_t)value)) {
+	if (f->kind == POW2 && !wf_is_pow2((uint64_t)value)) {
 		snprintf(why, why_bytes,
 			"%s is %" PRId64 ", and must be a power of two",
 			f->name, value);
@@ -112,7 +125,7 @@ static int check_together(weft_config *c, char *why, size_t why_bytes)
 	}
 	if (c->workers == 0)
 		c->workers = (uint32_t)wf_min_size(
-			wf_os_cpus_default(), WORKERS_MAX);
+			wf_os_cpus_default(), WF_CONFIG_WORKERS_MAX);
 	groups = c->workers / size + (c->workers % size != 0);
 	if (c->group_size == 0)
 		size = c->workers / groups + (c->workers % groups != 0);
@@ -157,7 +170,7 @@ int wf_config_fill(weft_config *out, const weft_config *cfg, size_t size,
 {
 	int err = copy(out, cfg, size, why, why_bytes);
 
-	for (size_t i = 0; !err && i < FIELDS; i++) {
+	for (size_t i = 0; !err && i < field_count; i++) {
 		int64_t value = get(out, &fields[i]);
 
 		if (value == 0)

@@ -58,7 +58,7 @@ static wf_noinline void hand_over(
 		release(&t->proc->fibers, t->rt, f);
 	else if ((old & WF_FIBER_JOINED) &&
 		!wf_waiter_wake(f->joiner, WEFT_HINT_NEXT))
-		/* [pair: fiber.letgo] It gave up; we are done with its frame. */
+		/* [pair: fiber.letgo] It gave up; its frame may go. */
 		(void)wf_or_acqrel(&f->state, WF_FIBER_LETGO);
 }
 

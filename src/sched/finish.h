@@ -26,10 +26,11 @@ void wf_finish_slow(struct wf_thread *t, weft_fiber *f, void *result);
  */
 static inline void wf_finish(struct wf_thread *t, weft_fiber *f, void *result)
 {
+	uint16_t simple = WF_FIBER_LIVE | WF_FIBER_DETACHED;
 	struct wf_proc *p = t->proc;
 
 	if (wf_unlikely((f->flags & WF_FIBER_USED) ||
-		wf_load_rlx(&f->state) != (WF_FIBER_LIVE | WF_FIBER_DETACHED))) {
+		wf_load_rlx(&f->state) != simple)) {
 		wf_finish_slow(t, f, result);
 		return;
 	}

@@ -6,12 +6,12 @@
 
 #include "base/units.h"
 
-#define ALONE_NS (800 * WF_NS_PER_US)  /* measured for so long */
-#define SETTLE_NS (300 * WF_NS_PER_US) /* a thief gets going */
-#define TRIAL_NS (800 * WF_NS_PER_US)
-#define OPEN_NS (64 * WF_NS_PER_MS)
-#define SHUT_MIN_NS (4 * WF_NS_PER_MS)
-#define SHUT_MAX_NS (256 * WF_NS_PER_MS)
+#define WF_GATE_ALONE_NS (800 * WF_NS_PER_US)  /* measured for so long */
+#define WF_GATE_SETTLE_NS (300 * WF_NS_PER_US) /* a thief gets going */
+#define WF_GATE_TRIAL_NS (800 * WF_NS_PER_US)
+#define WF_GATE_OPEN_NS (64 * WF_NS_PER_MS)
+#define WF_GATE_SHUT_MIN_NS (4 * WF_NS_PER_MS)
+#define WF_GATE_SHUT_MAX_NS (256 * WF_NS_PER_MS)
 
 static void enter(struct wf_gate *gate, enum wf_gate_phase phase,
 	int64_t now_ns, uint64_t ticks)
@@ -32,11 +32,11 @@ static void alone(
 	struct wf_gate *gate, int64_t now_ns, uint64_t ticks, bool backlog)
 {
 	/* A pause in between, or nothing to steal: begin again. */
-	if (!backlog || now_ns - gate->since_ns > 4 * ALONE_NS) {
+	if (!backlog || now_ns - gate->since_ns > 4 * WF_GATE_ALONE_NS) {
 		enter(gate, WF_GATE_ALONE, now_ns, ticks);
-	} else if (now_ns - gate->since_ns >= ALONE_NS) {
+	} else if (now_ns - gate->since_ns >= WF_GATE_ALONE_NS) {
 		gate->alone = rate(gate, now_ns, ticks);
-		enter(gate, WF_GATE_TRIAL, now_ns + SETTLE_NS, ticks);
+		enter(gate, WF_GATE_TRIAL, now_ns + WF_GATE_SETTLE_NS, ticks);
 	}
 }
 
@@ -44,14 +44,14 @@ static void verdict(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
 {
 	if (rate(gate, now_ns, ticks) * 10 >= gate->alone * 11) {
 		enter(gate, WF_GATE_OPEN, now_ns, ticks);
-		gate->until_ns = now_ns + OPEN_NS;
+		gate->until_ns = now_ns + WF_GATE_OPEN_NS;
 		gate->backoff_ns = 0;
 		return;
 	}
-	gate->backoff_ns = gate->backoff_ns == 0 ? SHUT_MIN_NS
+	gate->backoff_ns = gate->backoff_ns == 0 ? WF_GATE_SHUT_MIN_NS
 						 : gate->backoff_ns * 2;
-	if (gate->backoff_ns > SHUT_MAX_NS)
-		gate->backoff_ns = SHUT_MAX_NS;
+	if (gate->backoff_ns > WF_GATE_SHUT_MAX_NS)
+		gate->backoff_ns = WF_GATE_SHUT_MAX_NS;
 	enter(gate, WF_GATE_SHUT, now_ns, ticks);
 	gate->until_ns = now_ns + gate->backoff_ns;
 }
@@ -62,7 +62,7 @@ static void trial(
 {
 	if (!settled)
 		gate->ticks = ticks;
-	else if (now_ns - gate->since_ns >= TRIAL_NS)
+	else if (now_ns - gate->since_ns >= WF_GATE_TRIAL_NS)
 		verdict(gate, now_ns, ticks);
 }
 

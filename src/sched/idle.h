@@ -7,9 +7,9 @@
  * stands for them.
  *
  * Spinning pays exactly when it outlasts the gap until the next task.  Each
- * processor keeps a mean g of its gaps: it spins for 2 g, at most spin_ns, while
- * g is below spin_ns, else for a tenth of it.  One of a group spins, none where
- * there is but one CPU or a CPU quota.
+ * processor keeps a mean g of its gaps: while g is below spin_ns it spins for
+ * 2 g, at most spin_ns, else for a tenth of spin_ns.  One of a group spins, and
+ * none where there is but one CPU or a CPU quota.
  *
  * Only on a clean stack: what follows may take long, and the thread may end.
  *

@@ -31,7 +31,7 @@
 #include "sched/submit.h"
 #include "sched/wait.h"
 
-#define PATIENCE 32 /* budgets, while only children wait */
+#define WF_JOIN_PATIENCE 32 /* budgets, while only children wait */
 
 /* Take the result; the handle is gone. */
 static int take(weft_fiber *f, void **result)
@@ -58,7 +58,7 @@ static inline bool stack_suffices(struct wf_thread *t, weft_fiber *f)
  * and several together spend a unit of the budget.  When the global queue has
  * its turn, or the budget is used up, one of those who wait runs now and the
  * joiner right after it.  But children that have not started are passed over,
- * for as long as PATIENCE lasts: they are the joiner's own, as like as not, and
+ * for as long as patience lasts: they are the joiner's own, as like as not, and
  * to begin them all before any has ended would take a stack for each.
  */
 static wf_noinline wf_may_switch struct wf_thread *give_way(
@@ -74,7 +74,7 @@ static wf_noinline wf_may_switch struct wf_thread *give_way(
 		p->pause = t->rt->config.global_tick;
 	if (other != NULL) {
 		wf_yield_to(t, self, other);
-	} else if (spent && ++t->passed >= PATIENCE) {
+	} else if (spent && ++t->passed >= WF_JOIN_PATIENCE) {
 		wf_yield(t, self);
 	} else if (spent) {
 		t->budget = t->budget_full;

@@ -11,13 +11,14 @@
 #include "sched/share.h"
 #include "sched/wake.h"
 
-#define PAUSE_MIN_NS (50 * WF_NS_PER_US)
-#define PAUSE_GATE_NS (250 * WF_NS_PER_US)
-#define PAUSE_MAX_NS WF_NS_PER_MS
-#define SLICE_NS (100 * WF_NS_PER_US)
-#define IDLE_LOOKS 4		    /* of nothing, before it sleeps */
-#define CALM_NS (20 * WF_NS_PER_MS) /* then a queue is its holder's again */
-#define STACK_BYTES (64 * WF_KIB)
+#define WF_MONITOR_PAUSE_MIN_NS (50 * WF_NS_PER_US)
+#define WF_MONITOR_PAUSE_GATE_NS (250 * WF_NS_PER_US)
+#define WF_MONITOR_PAUSE_MAX_NS WF_NS_PER_MS
+#define WF_MONITOR_SLICE_NS (100 * WF_NS_PER_US)
+#define WF_MONITOR_IDLE_LOOKS 4 /* of nothing, before it sleeps */
+#define WF_MONITOR_CALM_NS \
+	(20 * WF_NS_PER_MS) /* then a queue is its holder's again */
+#define WF_MONITOR_STACK_BYTES (64 * WF_KIB)
 
 /* What a look at a group brought together. */
 struct sight {
@@ -63,7 +64,7 @@ static void share(struct wf_group *g, bool open, int64_t now_ns)
 
 		if (open)
 			p->calm_ns = now_ns;
-		else if (now_ns - p->calm_ns > CALM_NS)
+		else if (now_ns - p->calm_ns > WF_MONITOR_CALM_NS)
 			wf_share_close(p);
 	}
 }
@@ -114,7 +115,7 @@ int64_t wf_monitor_look(struct weft_rt *rt, int64_t now_ns, int64_t pause_ns)
 	if (pause_ns == 0) {
 		for (uint32_t i = 0; i < rt->proc_count; i++)
 			forget_proc(&rt->procs[i], &seen[i], now_ns);
-		return PAUSE_MIN_NS;
+		return WF_MONITOR_PAUSE_MIN_NS;
 	}
 	for (uint32_t i = 0; i < rt->group_count; i++) {
 		struct wf_group *g = &rt->groups[i];
@@ -124,11 +125,12 @@ int64_t wf_monitor_look(struct weft_rt *rt, int64_t now_ns, int64_t pause_ns)
 		seen += g->count;
 	}
 	if (helped)
-		return PAUSE_MIN_NS;
+		return WF_MONITOR_PAUSE_MIN_NS;
 	pause_ns *= 2;
-	if (busy && pause_ns > PAUSE_GATE_NS)
-		return PAUSE_GATE_NS;
-	return pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS;
+	if (busy && pause_ns > WF_MONITOR_PAUSE_GATE_NS)
+		return WF_MONITOR_PAUSE_GATE_NS;
+	return pause_ns < WF_MONITOR_PAUSE_MAX_NS ? pause_ns
+						  : WF_MONITOR_PAUSE_MAX_NS;
 }
 
 static bool anyone_runs(struct weft_rt *rt)
@@ -157,15 +159,15 @@ static void watch(void *arg)
 {
 	struct weft_rt *rt = arg;
 	_Atomic(uint32_t) never = 0;
-	unsigned idle = IDLE_LOOKS;
+	unsigned idle = WF_MONITOR_IDLE_LOOKS;
 	int64_t pause_ns = 0;
 
-	wf_os_thread_slice(SLICE_NS);
+	wf_os_thread_slice(WF_MONITOR_SLICE_NS);
 	while (!wf_load_rlx(&rt->monitor.quit)) {
 		int64_t now;
 
 		idle = anyone_runs(rt) ? 0 : idle + 1;
-		if (idle > IDLE_LOOKS) {
+		if (idle > WF_MONITOR_IDLE_LOOKS) {
 			sleep_long(rt);
 			idle = 0;
 			pause_ns = 0;
@@ -181,7 +183,7 @@ void wf_monitor_rouse(struct weft_rt *rt)
 {
 	struct wf_monitor *m = &rt->monitor;
 
-	/* [pair: monitor.asleep] Our bit, cleared before, is seen by it (M1). */
+	/* [pair: monitor.asleep] Our bit, cleared before, is seen (M1). */
 	wf_fence_seq();
 	if (wf_load_rlx(&m->asleep) == 1 && wf_xchg_rlx(&m->asleep, 0) == 1)
 		(void)wf_os_futex_wake(&m->asleep, 1);
@@ -196,7 +198,7 @@ int wf_monitor_start(struct weft_rt *rt)
 	if (m->seen == NULL)
 		return -ENOMEM;
 	err = wf_os_thread_start(
-		&m->os, watch, rt, STACK_BYTES, "weft-monitor");
+		&m->os, watch, rt, WF_MONITOR_STACK_BYTES, "weft-monitor");
 	m->started = !err;
 	return err;
 }

@@ -5,8 +5,8 @@
  * The quick pick looks, in this order, at
  *
  *	the global queue	every 61st time (global_tick), for one task
- *	the slot		at most 3 times in a row (lifo_budget); then what
- *				is in it goes through the queue
+ *	the slot		at most 3 times in a row (lifo_budget); then
+ *				what is in it goes through the queue
  *	yielders		whose turn it is (sched/proc.h)
  *	the local queue
  *	the global queue	for a fair share

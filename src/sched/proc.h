@@ -90,7 +90,7 @@ struct wf_proc {
 	struct wf_fiber_cache fibers;
 	struct wf_stack_cache stacks;
 	struct wf_random random;
-	int64_t gap_ns;			/* how long idleness lasts here, lately */
+	int64_t gap_ns;			/* how long it is idle, lately */
 
 	/* Part 3: others take from here. */
 	_Atomic(wf_entry) slot wf_aligned(WF_FALSE_SHARING);
@@ -196,8 +196,9 @@ static inline size_t wf_proc_backlog(struct wf_proc *p)
  * -ENOMEM.  close: everything in it is empty.
  */
 wf_must_check int wf_proc_open(struct wf_proc *p, struct wf_group *group,
-	struct wf_inject *inject, uint32_t index, uint32_t id, struct wf_stack_pool *stacks,
-	_Atomic(wf_entry) *slots, uint64_t capacity);
+	struct wf_inject *inject, uint32_t index, uint32_t id,
+	struct wf_stack_pool *stacks, _Atomic(wf_entry) *slots,
+	uint64_t capacity);
 void wf_proc_close(struct wf_proc *p);
 
 #endif

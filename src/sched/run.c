@@ -130,7 +130,7 @@ wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
 	}
 	wf_store_rlx(&f->ready_us, p->clock_us);
 	if (wf_likely(!wf_load_rlx(&p->coarse))) {
-		/* Private: nobody else can run f before its context is saved. */
+		/* Private: nobody can run f before its context is saved. */
 		wf_yielders_add(p, &f->task);
 	} else {
 		t->after = WF_AFTER_YIELD;

@@ -56,12 +56,12 @@ wf_may_switch void wf_yield_to(
 	struct wf_thread *t, weft_fiber *f, weft_task *task);
 
 /*
- * Run f, fresh and claimed, to its end as a call, for its joiner by.  The budget
- * is one for both: a tree of children run like this gives way as one fiber.
+ * Run f, fresh and claimed, to its end as a call, for its joiner by.  Both have
+ * one budget: a tree of children run like this gives way as one fiber.
  */
 void *wf_run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by);
 
-/* The call that was made need not wait: spend one of f's budget.  May switch. */
+/* A call of f's need not wait: spend one of its budget.  May switch. */
 static inline void wf_spend(struct wf_thread *t, weft_fiber *f)
 {
 	if (wf_unlikely(--t->budget == 0))

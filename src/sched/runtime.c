@@ -16,9 +16,9 @@
 #include "sched/wake.h"
 #include "stack/overflow.h"
 
-#define LINGER_NS (30 * WF_NS_PER_S)
-#define WAKE_NS (30 * WF_NS_PER_US) /* until it was measured */
-#define REWALK_NS (10 * WF_NS_PER_MS)
+#define WF_RT_LINGER_NS (30 * WF_NS_PER_S)
+#define WF_RT_WAKE_NS (30 * WF_NS_PER_US) /* until it was measured */
+#define WF_RT_REWALK_NS (10 * WF_NS_PER_MS)
 
 /* Who runs on this thread; in a signal handler. */
 static bool whois(struct wf_overflow_who *who)
@@ -87,7 +87,7 @@ static void open_groups(struct weft_rt *rt)
 			.share_always = !rt->membarrier,
 			.max_searchers = most ? most : (size + 1) / 2 };
 		wf_store_rlx(&g->sleeping, all);
-		wf_store_rlx(&g->wake_ns, WAKE_NS);
+		wf_store_rlx(&g->wake_ns, WF_RT_WAKE_NS);
 	}
 }
 
@@ -141,7 +141,7 @@ static void set_up(struct weft_rt *rt)
 	rt->executor.submit = wf_rt_submit;
 	rt->proc_count = rt->config.workers;
 	rt->group_count = rt->proc_count / rt->config.group_size;
-	rt->linger_ns = LINGER_NS;
+	rt->linger_ns = WF_RT_LINGER_NS;
 	rt->spin_ns = alone || rt->config.spin_ns < 0 ? 0 : rt->config.spin_ns;
 	rt->membarrier = wf_os_membarrier_register() == 0;
 	wf_stack_pool_open(&rt->stacks, &stacks);
@@ -260,7 +260,7 @@ static int wait_fibers(struct weft_rt *rt, weft_time deadline)
 		/* [pair: rt.ended] What ended before is counted. */
 		uint32_t seen = wf_load_acq(&rt->ended);
 		int64_t now = wf_os_now_ns();
-		int64_t until = wf_time_add(now, REWALK_NS);
+		int64_t until = wf_time_add(now, WF_RT_REWALK_NS);
 
 		if (wf_rt_fibers(rt) == 0)
 			return 0;

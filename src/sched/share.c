@@ -8,12 +8,13 @@
 #include "os/os.h"
 #include "sched/group.h"
 
-#define TRIES 200 /* a pick takes less, unless its thread was stopped */
+#define WF_SHARE_TRIES \
+	200 /* a pick takes less, unless its thread was stopped */
 
 /* The holder knows; is it out of the pick it may have begun before? */
 static bool holder_is_out(struct wf_proc *p)
 {
-	for (unsigned i = 0; i < TRIES; i++) {
+	for (unsigned i = 0; i < WF_SHARE_TRIES; i++) {
 		/* [pair: share.done] */
 		if (wf_load_acq(&p->busy) == 0)
 			return true;

@@ -48,7 +48,7 @@ enum wf_after {
 struct wf_thread {
 	/* Part 1: the thread's own. */
 	struct wf_proc *proc;		/* held; never NULL in the loop */
-	weft_fiber *current;		/* running; NULL in the loop or a task */
+	weft_fiber *current;		/* running; NULL in loop or task */
 	struct wf_stack *stack;		/* that we are on */
 	uint32_t budget;		/* calls left until current gives way */
 	uint32_t budget_full;		/* fixed */

@@ -28,10 +28,10 @@
 #include "sched/submit.h"
 #include "sched/wait.h"
 
-#define LOCK ((uint64_t)1)
-#define WAITERS ((uint64_t)2)
-#define ONE ((uint64_t)4)
-#define COUNT_MAX ((int64_t)1 << 60)
+#define WF_GROUP_LOCK ((uint64_t)1)
+#define WF_GROUP_WAITERS ((uint64_t)2)
+#define WF_GROUP_ONE ((uint64_t)4)
+#define WF_GROUP_COUNT_MAX ((int64_t)1 << 60)
 
 _Static_assert(sizeof(weft_group) == 16, "weft_group is part of the ABI");
 
@@ -49,8 +49,8 @@ static uint64_t lock(weft_group *g)
 
 	for (;;) {
 		/* [pair: group.list] The list as its last changer left it. */
-		seen = wf_or_acqrel(word, LOCK);
-		if (!(seen & LOCK))
+		seen = wf_or_acqrel(word, WF_GROUP_LOCK);
+		if (!(seen & WF_GROUP_LOCK))
 			return seen;
 		if (++tries % 64 == 0)
 			wf_os_thread_yield();
@@ -61,7 +61,7 @@ static uint64_t lock(weft_group *g)
 static void unlock(weft_group *g)
 {
 	/* [pair: group.list] */
-	(void)wf_and_acqrel(word_of(g), ~LOCK);
+	(void)wf_and_acqrel(word_of(g), ~WF_GROUP_LOCK);
 }
 
 static void list_add(weft_group *g, struct wf_waiter *w)
@@ -132,11 +132,11 @@ static void lower(weft_group *g, uint64_t by)
 	 * [pair: group.zero] All that was done before is seen by who waits; and
 	 * by who drains, of those who were done before it.
 	 */
-	uint64_t old = wf_sub_acqrel(word_of(g), by * ONE);
+	uint64_t old = wf_sub_acqrel(word_of(g), by * WF_GROUP_ONE);
 
-	wf_assert(old / ONE >= by, "weft_group %p: the count went below zero",
-		(void *)g);
-	if (wf_unlikely(old / ONE == by && (old & WAITERS)))
+	wf_assert(old / WF_GROUP_ONE >= by,
+		"weft_group %p: the count went below zero", (void *)g);
+	if (wf_unlikely(old / WF_GROUP_ONE == by && (old & WF_GROUP_WAITERS)))
 		drain(g);
 }
 
@@ -145,15 +145,16 @@ void weft_group_add(weft_group *g, int64_t n)
 	uint64_t old;
 
 	if (n < 0) {
-		wf_assert(n > -COUNT_MAX, "weft_group_add: %lld is too much",
-			(long long)n);
+		wf_assert(n > -WF_GROUP_COUNT_MAX,
+			"weft_group_add: %lld is too much", (long long)n);
 		lower(g, (uint64_t)-n);
 		return;
 	}
-	wf_assert(n < COUNT_MAX, "weft_group_add: %lld is too much",
+	wf_assert(n < WF_GROUP_COUNT_MAX, "weft_group_add: %lld is too much",
 		(long long)n);
-	old = wf_add_rlx(word_of(g), (uint64_t)n * ONE);
-	wf_assert(old / ONE + (uint64_t)n < (uint64_t)COUNT_MAX,
+	old = wf_add_rlx(word_of(g), (uint64_t)n * WF_GROUP_ONE);
+	wf_assert(
+		old / WF_GROUP_ONE + (uint64_t)n < (uint64_t)WF_GROUP_COUNT_MAX,
 		"weft_group %p: the count is too large", (void *)g);
 }
 
@@ -172,14 +173,14 @@ static bool enlist(weft_group *g, struct wf_waiter *w)
 
 	list_add(g, w);
 	/* [pair: group.zero] If it is zero: all that was done is seen. */
-	seen = wf_or_acqrel(word_of(g), WAITERS);
-	if (seen / ONE != 0 || (seen & WAITERS)) {
+	seen = wf_or_acqrel(word_of(g), WF_GROUP_WAITERS);
+	if (seen / WF_GROUP_ONE != 0 || (seen & WF_GROUP_WAITERS)) {
 		unlock(g);
 		return true;
 	}
 	list_remove(w);
 	/* [pair: group.list] */
-	(void)wf_and_acqrel(word_of(g), ~(LOCK | WAITERS));
+	(void)wf_and_acqrel(word_of(g), ~(WF_GROUP_LOCK | WF_GROUP_WAITERS));
 	return false;
 }
 
