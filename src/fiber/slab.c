@@ -62,7 +62,7 @@ static uint32_t carve(struct wf_fiber_pool *pool, struct wf_magazine *m)
 		weft_fiber *f = &slab->fiber[used + m->count];
 
 		f->task.run = wf_fiber_task_run;
-		f->task.next_ = &m->list->task;
+		f->task.next_ = (weft_task *)m->list;
 		m->list = f;
 	}
 	wf_store_rlx(&slab->used, used + WF_FIBER_BATCH);

@@ -116,7 +116,7 @@ static inline void wf_fiber_give(struct wf_fiber_cache *c,
 {
 	if (wf_unlikely(c->now.count == WF_FIBER_BATCH))
 		wf_fiber_cache_drain(c, pool);
-	f->task.next_ = &c->now.list->task;
+	f->task.next_ = (weft_task *)c->now.list;
 	c->now.list = f;
 	c->now.count++;
 }

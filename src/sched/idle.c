@@ -30,7 +30,6 @@ static bool enlist(struct wf_proc *p)
 static void delist(struct wf_proc *p)
 {
 	(void)wf_and_rlx(&p->group->searching, ~p->bit);
-	p->woken = false;
 	wf_wake_next(p);
 }
 
@@ -122,6 +121,7 @@ weft_task *wf_idle(struct wf_thread *t)
 			(wf_load_rlx(&p->group->searching) & p->bit))
 			delist(p);
 	}
+	p->woken = false;
 	learn_gap(p, since_ns);
 	return task;
 }

@@ -77,6 +77,17 @@ static void forget_proc(
 	seen->moved_ns = now_ns;
 }
 
+/* All of g are busy; somebody of another group may search here. */
+static bool wake_abroad(struct wf_group *g)
+{
+	struct weft_rt *rt = g->rt;
+
+	for (uint32_t i = 0; i < rt->group_count; i++)
+		if (&rt->groups[i] != g && wf_wake_one(&rt->groups[i]))
+			return true;
+	return false;
+}
+
 /* Did the group send for help? */
 static bool look_at_group(
 	struct wf_group *g, struct wf_monitor_seen *seen, int64_t now_ns)
@@ -102,8 +113,10 @@ static bool look_at_group(
 	open = wf_gate_look(&g->gate, now_ns, sight.ticks, sight.fine);
 	wf_store_rlx(&g->gate_open, open);
 	share(g, open, now_ns);
-	if (sleeping == 0 || wf_load_rlx(&g->searching) != 0)
+	if (wf_load_rlx(&g->searching) != 0)
 		return false;
+	if (sleeping == 0)
+		return sight.help && wake_abroad(g);
 	return (sight.help || (open && sight.fine)) && wf_wake_one(g);
 }
 

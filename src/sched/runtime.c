@@ -273,9 +273,18 @@ static int wait_fibers(struct weft_rt *rt, weft_time deadline)
 	}
 }
 
+/* Those who were in a call from outside have left it. */
+static void wait_callers(struct weft_rt *rt)
+{
+	/* [pair: rt.callers] What they submitted is in the queues. */
+	while (wf_load_acq(&rt->outside.callers) != 0)
+		wf_os_thread_yield();
+}
+
 /* No fiber is left: the threads run what else there is, and end. */
 static void end_threads(struct weft_rt *rt)
 {
+	wait_callers(rt);
 	wf_store_rlx(&rt->quit, true);
 	/* [pair: park.sleep] Who parks after this sees it. */
 	wf_fence_seq();
@@ -295,9 +304,7 @@ static void end_threads(struct weft_rt *rt)
 
 static void free_all(struct weft_rt *rt)
 {
-	/* [pair: rt.callers] Those who were in a call have left it. */
-	while (wf_load_acq(&rt->outside.callers) != 0)
-		wf_os_thread_yield();
+	wait_callers(rt);
 	wf_fiber_cache_close(&rt->outside.fibers, &rt->fibers);
 	for (uint32_t i = 0; i < rt->proc_count; i++)
 		wf_fiber_cache_close(&rt->procs[i].fibers, &rt->fibers);
@@ -342,15 +349,20 @@ int wf_rt_submit(weft_executor *e, weft_task *task, weft_hint hint)
 	struct weft_rt *rt = (struct weft_rt *)e;
 	struct wf_thread *t = wf_enter();
 	struct wf_batch batch = { 0 };
+	bool accepted;
 
-	if (wf_load_rlx(&rt->stopping))
-		return -ESHUTDOWN;
 	if (t != NULL && t->rt == rt) {
+		if (wf_load_rlx(&rt->stopping))
+			return -ESHUTDOWN;
 		wf_push_hint(t->proc, wf_entry_of(task), hint);
 		return 0;
 	}
+	wf_lock(&rt->outside.lock);
+	accepted = wf_outside_accept(rt);
+	wf_unlock(&rt->outside.lock);
+	if (!accepted)
+		return -ESHUTDOWN;
 	wf_batch_add(&batch, task);
-	wf_outside_enter(rt);
 	wf_submit_outside(rt, &batch);
 	wf_outside_leave(rt);
 	return 0;

@@ -120,19 +120,21 @@ static int spawn_outside(
 	struct wf_outside *outside = &rt->outside;
 	struct wf_batch batch = { 0 };
 	weft_fiber *f = NULL;
-	bool closed;
+	bool accepted;
 
 	wf_lock(&outside->lock);
-	closed = outside->closed;
-	if (!closed)
+	accepted = wf_outside_accept(rt);
+	if (accepted)
 		f = obtain(&outside->fibers, &outside->stacks, rt, o->cls);
-	if (f != NULL) {
+	if (f != NULL)
 		wf_bump(&outside->spawned, 1);
-		wf_outside_enter(rt);
-	}
 	wf_unlock(&outside->lock);
-	if (f == NULL)
-		return closed ? -ESHUTDOWN : -ENOMEM;
+	if (!accepted)
+		return -ESHUTDOWN;
+	if (f == NULL) {
+		wf_outside_leave(rt);
+		return -ENOMEM;
+	}
 	fill(f, o);
 	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);
 	wf_store_rlx(&f->state, WF_FIBER_LIVE | o->state);

@@ -59,6 +59,14 @@ void wf_outside_enter(struct weft_rt *rt)
 	(void)wf_add_rlx(&rt->outside.callers, 1);
 }
 
+bool wf_outside_accept(struct weft_rt *rt)
+{
+	if (rt->outside.closed)
+		return false;
+	wf_outside_enter(rt);
+	return true;
+}
+
 void wf_outside_leave(struct weft_rt *rt)
 {
 	/* [pair: rt.callers] The last access; then stop may free it. */

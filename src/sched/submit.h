@@ -74,6 +74,9 @@ static inline void wf_push_hint(struct wf_proc *p, wf_entry e, weft_hint hint)
 void wf_outside_enter(struct weft_rt *rt);
 void wf_outside_leave(struct weft_rt *rt);
 
+/* Holding the outside lock, enter with something new; false: it is stopping. */
+wf_must_check bool wf_outside_accept(struct weft_rt *rt);
+
 /* Between the two: a batch, not empty, into the global queue. */
 void wf_submit_outside(struct weft_rt *rt, struct wf_batch *batch);
 

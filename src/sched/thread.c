@@ -53,8 +53,6 @@ void wf_threads_reap(struct weft_rt *rt)
 {
 	struct wf_thread *t, *next;
 
-	if (rt->threads_ended == NULL)
-		return;
 	wf_lock(&rt->threads_lock);
 	t = rt->threads_ended;
 	rt->threads_ended = NULL;

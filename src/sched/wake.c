@@ -52,8 +52,16 @@ bool wf_wake_one(struct wf_group *g)
 
 void wf_wake_all(struct wf_group *g)
 {
-	while (wf_wake_one(g))
-		continue;
+	/* [pair: park.bit] As in wf_wake_one. */
+	uint64_t taken = wf_and_acqrel(&g->sleeping, 0);
+
+	while (taken != 0) {
+		struct wf_proc *p = wf_group_lowest(g, taken);
+
+		taken &= ~p->bit;
+		if (wf_load_rlx(&p->thread) != NULL)
+			(void)rouse(g, p);
+	}
 }
 
 void wf_wake_for_outside(struct wf_group *g)

@@ -48,7 +48,7 @@ void wf_wake_next(struct wf_proc *p);
 /* Wake the lowest sleeper of g; false if there is none that can be woken. */
 bool wf_wake_one(struct wf_group *g);
 
-/* Wake all of them, for good or bad. */
+/* Wake all that have a thread, for the last time: the runtime ends. */
 void wf_wake_all(struct wf_group *g);
 
 /* Are n tasks of p, the mean of them, worth a wake? */
