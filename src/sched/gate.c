@@ -69,6 +69,7 @@ static void trial(
 bool wf_gate_look(
 	struct wf_gate *gate, int64_t now_ns, uint64_t ticks, bool backlog)
 {
+	gate->backlog = backlog;
 	switch (gate->phase) {
 	case WF_GATE_ALONE:
 		alone(gate, now_ns, ticks, backlog);

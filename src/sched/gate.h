@@ -40,6 +40,7 @@ enum wf_gate_phase {
 /* All-zero is ready for the first look. */
 struct wf_gate {
 	enum wf_gate_phase phase;
+	bool backlog;		/* at the last look */
 	int64_t since_ns;	/* of the phase, or of the present window */
 	int64_t until_ns;	/* OPEN, SHUT: when it ends */
 	int64_t backoff_ns;	/* of the next SHUT */
@@ -57,7 +58,8 @@ bool wf_gate_look(
 /* Is the gate being measured, so that it wants to be looked at often? */
 static inline bool wf_gate_is_busy(const struct wf_gate *gate)
 {
-	return gate->phase == WF_GATE_ALONE || gate->phase == WF_GATE_TRIAL;
+	return gate->phase == WF_GATE_TRIAL ||
+		(gate->phase == WF_GATE_ALONE && gate->backlog);
 }
 
 #endif
