@@ -48,6 +48,14 @@ weft_task *wf_pick_quick(struct wf_proc *p);
  */
 weft_task *wf_pick_started(struct wf_proc *p);
 
+/* task runs next because somebody says so: a tick like any other.  Holder. */
+static inline weft_task *wf_pick_given(struct wf_proc *p, weft_task *task)
+{
+	wf_bump(&p->counters.ticks, 1);
+	wf_bump(&p->counters.runs_lifo, 1);
+	return task;
+}
+
 /* The same as the first, and search, and sleep.  NULL: the thread shall end. */
 static inline weft_task *wf_pick(struct wf_thread *t)
 {

@@ -109,7 +109,8 @@ wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
 wf_may_switch int wf_suspend(
 	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a)
 {
-	weft_task *next = a->next ? &a->next->task : wf_pick_quick(t->proc);
+	weft_task *next = a->next ? wf_pick_given(t->proc, &a->next->task)
+				  : wf_pick_quick(t->proc);
 
 	f->flags &= (uint8_t)~WF_FIBER_REFUSED;
 	t->after = WF_AFTER_COMMIT;
