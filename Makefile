@@ -50,7 +50,7 @@ bench: program ## the floors: the least each operation can cost here
 	@$(BUILD)/weft bench floors --tsv
 
 install: program ## install to PREFIX (default /usr/local), honours DESTDIR
-	@cmake --build $(BUILD) --target weft weft_static
+	@cmake --build $(BUILD) --target weft_shared weft_static
 	@cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 clean: ## remove everything built

@@ -82,6 +82,17 @@ is_shared project/build/user_weft || die 'weft::weft is not shared'
 expect_version project/build/user_weft
 expect_version project/build/user_static
 
+step 'the first program of the README is the example, and runs'
+root=$here/../..
+awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' \
+	"$root/README.md" >hello.c
+sed '1,/^ \*\/$/d' "$root/examples/hello.c" | diff - hello.c ||
+	die 'README.md and examples/hello.c differ'
+"$cc" -std=gnu11 "${strict[@]}" $(pc --cflags) -o hello hello.c $(pc --libs)
+greetings=$(LD_LIBRARY_PATH=$libdir ./hello | sort | tr '\n' ' ')
+[[ $greetings == 'hello from loom hello from warp hello from weft ' ]] ||
+	die "the first program says '$greetings'"
+
 step 'every header alone, as C11 and as C++17'
 headers=$(cd "$prefix/include" && echo weft/*.h)
 for header in $headers; do

@@ -6,12 +6,28 @@
 
 #include <weft/weft.h>
 
+static void *answer(void *arg)
+{
+	return arg;
+}
+
+static int app(void *arg)
+{
+	weft_fiber *f;
+	void *result;
+	int err = weft_spawn(&f, NULL, answer, arg);
+
+	if (!err)
+		err = weft_join(f, &result, WEFT_FOREVER);
+	return err ? err : result == arg;
+}
+
 int main(void)
 {
-	const char *version = weft_version();
+	int value;
 
-	if (weft_now() <= 0)
+	if (weft_run(NULL, app, &value) != 1)
 		return 1;
-	printf("%s\n", version);
-	return version[0] == '\0';
+	printf("%s\n", weft_version());
+	return 0;
 }
