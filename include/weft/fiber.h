@@ -132,7 +132,7 @@ typedef enum weft_fiber_state {
 
 typedef struct weft_fiber_info {
 	const char *name;		/* NULL: none */
-	void *entry;			/* its function */
+	void *entry;			/* its function; NULL: not known */
 	weft_fiber_state state;
 	const char *waits_for;		/* "join", "group", ...; or NULL */
 	const void *waits_on;		/* the object; NULL: none */

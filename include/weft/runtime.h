@@ -58,7 +58,7 @@ typedef struct weft_config {
 	 * default 256.  What does not fit goes to the global queue. */
 	uint32_t local_capacity;
 	/* Every so many picks the global queue comes first, so that nothing in
-	 * it starves: 1 to 65,536; default 61. */
+	 * it starves: 1 (every second one) to 65,536; default 61. */
 	uint32_t global_tick;
 	/* So many picks in a row may come from the slot that WEFT_HINT_NEXT
 	 * fills: 1 to 65,536; default 3. */

@@ -115,7 +115,7 @@ struct weft_fiber {
 	union {
 		struct wf_context context;
 		struct {
-			void *fn;	/* of the type that VOID says */
+			_Atomic(void *) fn;	/* as VOID says */
 			void *arg;
 		} start;
 		void *result;

@@ -95,19 +95,24 @@ static inline void *wf_fiber_rt(const weft_fiber *f)
 	return ((struct wf_slab *)slab)->rt;
 }
 
-/* A free descriptor with a credit, or NULL if there is no memory. */
-static inline weft_fiber *wf_fiber_take(
-	struct wf_fiber_cache *c, struct wf_fiber_pool *pool)
+/* A free descriptor with a credit: there is one in the magazine in use. */
+static inline weft_fiber *wf_fiber_take_at_hand(struct wf_fiber_cache *c)
 {
-	weft_fiber *f;
+	weft_fiber *f = c->now.list;
 
-	if (wf_unlikely(c->now.count == 0) && wf_fiber_cache_fill(c, pool) != 0)
-		return NULL;
-	f = c->now.list;
 	c->now.list = wf_fiber_of(f->task.next_);
 	c->now.count--;
 	wf_prefetch(c->now.list);
 	return f;
+}
+
+/* The same, or NULL if there is no memory. */
+static inline weft_fiber *wf_fiber_take(
+	struct wf_fiber_cache *c, struct wf_fiber_pool *pool)
+{
+	if (wf_unlikely(c->now.count == 0) && wf_fiber_cache_fill(c, pool) != 0)
+		return NULL;
+	return wf_fiber_take_at_hand(c);
 }
 
 /* Back, with its credit; its state is that of a free one. */

@@ -71,7 +71,7 @@ static wf_noinline wf_may_switch struct wf_thread *give_way(
 	if (spent || wf_inject_len(p->inject) != 0)
 		other = wf_pick_started(p);
 	else
-		p->pause = t->rt->config.global_tick;
+		p->pause = t->rt->global_tick;
 	if (other != NULL) {
 		wf_yield_to(t, self, other);
 	} else if (spent && ++t->passed >= WF_JOIN_PATIENCE) {
@@ -103,10 +103,14 @@ static inline bool run_here(
 }
 
 /* The joiner's wait is over without the fiber; is that so? */
-static int give_up(weft_fiber *f, int err)
+static int give_up(weft_fiber *f, struct wf_waiter *w, int err)
 {
+	uint16_t old;
+
+	if (!wf_waiter_leave(w))
+		return 0;
 	/* [pair: fiber.done] */
-	uint16_t old = wf_and_acqrel(&f->state, (uint16_t)~WF_FIBER_JOINED);
+	old = wf_and_acqrel(&f->state, (uint16_t)~WF_FIBER_JOINED);
 
 	if (!(old & WF_FIBER_DONE))
 		return err;
@@ -132,14 +136,14 @@ static int wait_for(weft_fiber *f, weft_time deadline)
 			"fiber %p is joined by two at once", (void *)f);
 		if (seen & WF_FIBER_DONE) {
 			wf_waiter_drop(&w);
-			/* [pair: fiber.done] */
-			wf_fence_acq();
+			/* [pair: fiber.done] See all that it did. */
+			(void)wf_load_acq(&f->state);
 			return 0;
 		}
 		/* [pair: fiber.done] The waiter is seen by who ends it. */
 	} while (!wf_cas_weak_rel(&f->state, &seen, seen | WF_FIBER_JOINED));
 	err = wf_waiter_sleep(&w, deadline);
-	return err ? give_up(f, err) : 0;
+	return err ? give_up(f, &w, err) : 0;
 }
 
 static void check_handle(weft_fiber *f, uint16_t state, const char *call)

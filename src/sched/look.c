@@ -5,6 +5,7 @@
 #include <weft/fiber.h>
 
 #include "fiber/fiber.h"
+#include "sched/runtime.h"
 #include "sched/thread.h"
 
 weft_fiber *weft_self(void)
@@ -16,9 +17,12 @@ weft_fiber *weft_self(void)
 
 bool weft_cancelled(void)
 {
-	weft_fiber *f = weft_self();
+	struct wf_thread *t = wf_enter();
 
-	return f != NULL && wf_fiber_is_cancelled(f);
+	if (t == NULL || t->current == NULL)
+		return false;
+	return wf_fiber_is_cancelled(t->current) ||
+		wf_load_rlx(&t->rt->stopping);
 }
 
 const char *weft_fiber_name(const weft_fiber *f)
@@ -39,13 +43,33 @@ static weft_fiber_state state_of(weft_fiber *f, const weft_fiber_info *info)
 	return info->waits_for ? WEFT_FIBER_WAITING : WEFT_FIBER_RUNNING;
 }
 
+/*
+ * Its function: in start until it first leaves its stack, then in entry.  What
+ * is read of start counts only if entry was not there afterwards either.
+ */
+static void *entry_of(weft_fiber *f)
+{
+	/* [pair: fiber.entry] */
+	void *entry = wf_load_acq(&f->entry), *fn;
+
+	if (entry != NULL)
+		return entry;
+	fn = wf_load_rlx(&f->start.fn);
+	/* [pair: fiber.entry] start before the second look. */
+	wf_fence_acq();
+	entry = wf_load_rlx(&f->entry);
+	if (wf_load_rlx(&f->state) & WF_FIBER_DONE)
+		return entry;
+	return entry != NULL ? entry : fn;
+}
+
 void weft_fiber_look(const weft_fiber *fiber, weft_fiber_info *info)
 {
 	weft_fiber *f = (weft_fiber *)fiber;
 
 	*info = (weft_fiber_info){
 		.name = wf_load_rlx(&f->name),
-		.entry = wf_load_rlx(&f->entry),
+		.entry = entry_of(f),
 		.waits_for = wf_load_rlx(&f->waits_for),
 	};
 	info->state = state_of(f, info);

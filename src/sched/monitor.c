@@ -18,7 +18,6 @@
 #define WF_MONITOR_IDLE_LOOKS 4 /* of nothing, before it sleeps */
 #define WF_MONITOR_CALM_NS \
 	(20 * WF_NS_PER_MS) /* then a queue is its holder's again */
-#define WF_MONITOR_STACK_BYTES (64 * WF_KIB)
 
 /* What a look at a group brought together. */
 struct sight {
@@ -210,8 +209,7 @@ int wf_monitor_start(struct weft_rt *rt)
 	m->seen = wf_os_alloc(rt->proc_count * sizeof(*m->seen));
 	if (m->seen == NULL)
 		return -ENOMEM;
-	err = wf_os_thread_start(
-		&m->os, watch, rt, WF_MONITOR_STACK_BYTES, "weft-monitor");
+	err = wf_os_thread_start(&m->os, watch, rt, 0, "weft-monitor");
 	m->started = !err;
 	return err;
 }

@@ -55,6 +55,7 @@ static weft_task *from_slot(struct wf_proc *p)
 
 weft_task *wf_grab(struct wf_proc *p, struct wf_group *g, size_t max)
 {
+	bool before = g == p->group && wf_yielders_wait_global(p);
 	struct wf_batch batch = { 0 };
 	weft_task *first, *task;
 
@@ -64,6 +65,8 @@ weft_task *wf_grab(struct wf_proc *p, struct wf_group *g, size_t max)
 	first = wf_batch_take(&batch);
 	while ((task = wf_batch_take(&batch)) != NULL)
 		wf_push(p, wf_entry_of(task));
+	if (before)
+		p->yielders.local_mark = wf_load_rlx(&p->runq.tail);
 	return count(p, &p->counters.runs_global, first);
 }
 
@@ -193,7 +196,7 @@ static wf_noinline weft_task *look_around(struct wf_proc *p)
 	int64_t now_ns = wf_os_now_ns();
 	weft_task *task = NULL;
 
-	p->pause = g->rt->config.global_tick;
+	p->pause = g->rt->global_tick;
 	wf_proc_clock(p, now_ns);
 	if (yielders > 1 && wf_load_rlx(&g->searching) != 0 &&
 		(wf_load_rlx(&g->gate_open) || wf_load_rlx(&p->coarse)))
@@ -219,7 +222,7 @@ weft_task *wf_pick_started(struct wf_proc *p)
 	weft_task *task = NULL;
 
 	if (p->pause <= 1) {
-		p->pause = p->group->rt->config.global_tick;
+		p->pause = p->group->rt->global_tick;
 		wf_proc_clock(p, wf_os_now_ns());
 		task = wf_grab(p, p->group, 1);
 	}

@@ -13,6 +13,8 @@
  *	     that was in the global queue then has been taken (global_mark).
  *	     So each runs after everything that was ready when it yielded, and
  *	     waits for nothing that came after its round was closed.
+ *	     What comes from the global queue meanwhile moves the local mark,
+ *	     and what overflows into it the global one, once a round.
  *	(Y2) round == 0 only if the list is empty.
  *
  * COUNTERS are written by the holder and read by anyone, without order; bump
@@ -47,6 +49,7 @@ struct wf_yielders {
 	uint32_t round;			/* (Y1) */
 	uint64_t local_mark;		/* (Y1) */
 	uint64_t global_mark;		/* (Y1) */
+	bool moved;			/* global_mark was, in this round */
 };
 
 /* What weft_metrics shows, as it is counted. */
@@ -129,6 +132,7 @@ static inline void wf_proc_clock(struct wf_proc *p, int64_t now_ns)
 static inline void wf_yielders_close(struct wf_proc *p, uint32_t n)
 {
 	p->yielders.round = n;
+	p->yielders.moved = false;
 	p->yielders.local_mark = wf_load_rlx(&p->runq.tail);
 	p->yielders.global_mark = wf_inject_pushed(p->inject);
 }
@@ -156,6 +160,20 @@ static inline bool wf_yielders_ready(struct wf_proc *p)
 
 	return y->round != 0 && wf_load_rlx(&p->runq.head) >= y->local_mark &&
 		wf_inject_passed(p->inject, y->global_mark);
+}
+
+/* Is something in the global queue that goes before the yielders?  Holder. */
+static inline bool wf_yielders_wait_global(struct wf_proc *p)
+{
+	return p->yielders.round != 0 &&
+		!wf_inject_passed(p->inject, p->yielders.global_mark);
+}
+
+/* Is something in the local queue that does?  Holder. */
+static inline bool wf_yielders_wait_local(struct wf_proc *p)
+{
+	return p->yielders.round != 0 &&
+		wf_load_rlx(&p->runq.head) < p->yielders.local_mark;
 }
 
 /* Take the yielder whose turn it is.  Holder. */

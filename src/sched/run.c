@@ -65,7 +65,9 @@ static void adopt(struct wf_thread *t, weft_fiber *f)
 {
 	f->stack = t->stack;
 	f->flags |= WF_FIBER_USED;
-	wf_store_rlx(&f->entry, f->start.fn);
+	wf_store_rlx(&f->entry, wf_load_rlx(&f->start.fn));
+	/* [pair: fiber.entry] Before the context takes the place of start. */
+	wf_fence_rel();
 }
 
 wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
@@ -106,11 +108,24 @@ wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
 	wf_budget_fill(t);
 }
 
+/* Who runs when f is suspended with a: as a wants it, if that is possible. */
+static weft_task *choose_next(struct wf_thread *t, struct weft_awaiter *a)
+{
+	weft_fiber *next = a->next;
+
+	if (wf_likely(next == NULL))
+		return wf_pick_quick(t->proc);
+	if (wf_fiber_rt(next) == t->rt)
+		return wf_pick_given(t->proc, &next->task);
+	/* It can only run where it belongs. */
+	wf_make_ready(next, WEFT_HINT_NEXT);
+	return wf_pick_quick(t->proc);
+}
+
 wf_may_switch int wf_suspend(
 	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a)
 {
-	weft_task *next = a->next ? wf_pick_given(t->proc, &a->next->task)
-				  : wf_pick_quick(t->proc);
+	weft_task *next = choose_next(t, a);
 
 	f->flags &= (uint8_t)~WF_FIBER_REFUSED;
 	t->after = WF_AFTER_COMMIT;
@@ -152,7 +167,7 @@ wf_may_switch void wf_yield_to(
 /* Call the function of a fiber that has not started. */
 static void *call(struct wf_thread *t, weft_fiber *f)
 {
-	void *fn = f->start.fn, *arg = f->start.arg;
+	void *fn = wf_load_rlx(&f->start.fn), *arg = f->start.arg;
 
 	wf_store_rlx(&f->ready_us, 0);
 	t->current = f;

@@ -29,7 +29,8 @@ static bool whois(struct wf_overflow_who *who)
 	if (f == NULL || t->stack == NULL)
 		return false;
 	who->name = wf_load_rlx(&f->name);
-	who->entry = f->stack ? wf_load_rlx(&f->entry) : f->start.fn;
+	who->entry = f->stack ? wf_load_rlx(&f->entry)
+			      : wf_load_rlx(&f->start.fn);
 	who->stack = t->stack;
 	return true;
 }
@@ -142,6 +143,7 @@ static void set_up(struct weft_rt *rt)
 	rt->proc_count = rt->config.workers;
 	rt->group_count = rt->proc_count / rt->config.group_size;
 	rt->linger_ns = WF_RT_LINGER_NS;
+	rt->global_tick = (uint32_t)wf_max_size(rt->config.global_tick, 2);
 	rt->spin_ns = alone || rt->config.spin_ns < 0 ? 0 : rt->config.spin_ns;
 	rt->membarrier = wf_os_membarrier_register() == 0;
 	wf_stack_pool_open(&rt->stacks, &stacks);
@@ -302,9 +304,20 @@ static void end_threads(struct weft_rt *rt)
 	wf_threads_reap(rt);
 }
 
+/* Fibers that have ended and that nobody joined keep their descriptors. */
+static void count_unjoined(weft_fiber *f, void *arg)
+{
+	if (wf_load_rlx(&f->state) & WF_FIBER_LIVE)
+		(*(size_t *)arg)++;
+}
+
 static void free_all(struct weft_rt *rt)
 {
+	size_t unjoined = 0;
+
 	wait_callers(rt);
+	wf_fiber_pool_walk(&rt->fibers, count_unjoined, &unjoined);
+	wf_stack_pool_release(&rt->stacks, rt->cls, unjoined);
 	wf_fiber_cache_close(&rt->outside.fibers, &rt->fibers);
 	for (uint32_t i = 0; i < rt->proc_count; i++)
 		wf_fiber_cache_close(&rt->procs[i].fibers, &rt->fibers);

@@ -53,6 +53,7 @@ struct weft_rt {
 	_Atomic(wf_entry) *slots;	/* of all local queues */
 	uint32_t group_count;
 	uint32_t proc_count;
+	uint32_t global_tick;		/* at least 2: others have turns too */
 	uint8_t cls;			/* stack class of most fibers */
 	size_t promised;		/* bytes of it */
 	int64_t spin_ns;		/* 0: never */

@@ -42,7 +42,7 @@ wf_inline weft_fiber *obtain(struct wf_fiber_cache *fibers,
 
 wf_inline void fill(weft_fiber *f, const struct order *o)
 {
-	f->start.fn = o->fn;
+	wf_store_rlx(&f->start.fn, o->fn);
 	f->start.arg = o->arg;
 	f->stack = NULL;
 	f->cls = o->cls;
@@ -105,7 +105,7 @@ wf_inline bool spawn_fast(
 	if (wf_unlikely(
 		    p->fibers.now.count == 0 || wf_load_rlx(&t->rt->stopping)))
 		return false;
-	f = wf_fiber_take(&p->fibers, &t->rt->fibers);
+	f = wf_fiber_take_at_hand(&p->fibers);
 	fill(f, o);
 	if (out != NULL)
 		*out = f;

@@ -11,6 +11,7 @@
 /* Make room in the full queue of p. */
 static void offload(struct wf_proc *p)
 {
+	bool before = wf_yielders_wait_local(p) && !p->yielders.moved;
 	struct wf_batch batch = { 0 };
 
 	/* Often it is full of tickets that were run by who joined them. */
@@ -19,7 +20,11 @@ static void offload(struct wf_proc *p)
 	(void)wf_runq_offload(&p->runq, wf_fiber_claim, &batch);
 	wf_bump(&p->counters.offloads, 1);
 	if (!wf_batch_is_empty(&batch))
-		wf_inject_push(&p->group->inject, &batch);
+		wf_inject_push(p->inject, &batch);
+	if (before) {
+		p->yielders.global_mark = wf_inject_pushed(p->inject);
+		p->yielders.moved = true;
+	}
 }
 
 void wf_push_slow(struct wf_proc *p, wf_entry e)
@@ -50,7 +55,7 @@ void wf_push_yield(struct wf_proc *p, weft_task *task)
 	}
 	/* Coarse tasks do not wait in private; nor do tasks that are small. */
 	wf_batch_add(&batch, task);
-	wf_inject_push(&p->group->inject, &batch);
+	wf_inject_push(p->inject, &batch);
 	wf_wake_for_coarse(p);
 }
 

@@ -38,13 +38,26 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 	return wf_wait_park(f);
 }
 
-static wf_may_switch int sleep_fiber(weft_fiber *f)
+/* Who claimed us is done with the waiter. */
+static void wait_released(struct wf_waiter *w)
+{
+	/* [pair: waiter.word] See all that was done before the wake. */
+	while (wf_load_acq(&w->word) != WOKEN)
+		wf_os_thread_yield();
+}
+
+static wf_may_switch int sleep_fiber(struct wf_waiter *w)
 {
 	struct weft_awaiter a = { .commit = commit };
+	weft_fiber *f = w->fiber;
+	bool ran_on = wf_suspend(wf_os_self(), f, &a) != 0;
 
-	(void)wf_suspend(wf_os_self(), f, &a);
 	wf_store_rlx(&f->waits_for, NULL);
-	return wf_wait_end(f) ? -ECANCELED : 0;
+	if (wf_wait_end(f))
+		return -ECANCELED;
+	if (ran_on)
+		wait_released(w);
+	return 0;
 }
 
 static int sleep_thread(struct wf_waiter *w, weft_time deadline)
@@ -58,8 +71,7 @@ static int sleep_thread(struct wf_waiter *w, weft_time deadline)
 		if (seen == CLAIMED)
 			wf_os_thread_yield();
 		else if (wf_os_futex_wait(&w->word, seen, deadline) ==
-				-ETIMEDOUT &&
-			wf_cas_rlx(&w->word, &seen, GONE))
+			-ETIMEDOUT)
 			return -ETIMEDOUT;
 	}
 }
@@ -67,7 +79,7 @@ static int sleep_thread(struct wf_waiter *w, weft_time deadline)
 wf_may_switch int wf_waiter_sleep(struct wf_waiter *w, weft_time deadline)
 {
 	if (w->fiber != NULL)
-		return sleep_fiber(w->fiber);
+		return sleep_fiber(w);
 	return sleep_thread(w, deadline);
 }
 
@@ -79,44 +91,49 @@ void wf_waiter_drop(struct wf_waiter *w)
 	(void)wf_wait_end(w->fiber);
 }
 
-bool wf_waiter_claim(struct wf_waiter *w, struct wf_batch *ready)
+bool wf_waiter_leave(struct wf_waiter *w)
+{
+	uint32_t waiting = WAITING;
+
+	if (wf_cas_rlx(&w->word, &waiting, GONE))
+		return true;
+	wait_released(w);
+	return false;
+}
+
+enum wf_taken wf_waiter_claim(struct wf_waiter *w, struct wf_batch *ready)
 {
 	weft_fiber *f = w->fiber;
 	uint32_t waiting = WAITING;
 
-	if (f == NULL)
-		return wf_cas_rlx(&w->word, &waiting, CLAIMED);
-	switch (wf_wait_claim(f, w->epoch)) {
-	case WF_CLAIM_WAKE:
-		wf_batch_add(ready, &f->task);
-		return true;
-	case WF_CLAIM_RUNS:
-		return true;
-	case WF_CLAIM_LOST:
-		break;
-	}
-	return false;
+	if (!wf_cas_rlx(&w->word, &waiting, CLAIMED))
+		return WF_TAKEN_NOT;
+	if (f == NULL || wf_wait_claim(f, w->epoch) != WF_CLAIM_WAKE)
+		return WF_TAKEN_HELD;
+	wf_batch_add(ready, &f->task);
+	return WF_TAKEN_READY;
 }
 
 void wf_waiter_release(struct wf_waiter *w)
 {
+	bool thread = w->fiber == NULL;
+
 	/* [pair: waiter.word] Our last access; the address may be reused. */
 	wf_store_rel(&w->word, WOKEN);
-	(void)wf_os_futex_wake(&w->word, 1);
+	if (thread)
+		(void)wf_os_futex_wake(&w->word, 1);
 }
 
 bool wf_waiter_wake(struct wf_waiter *w, weft_hint hint)
 {
 	struct wf_batch ready = { 0 };
-	bool thread = w->fiber == NULL;
+	enum wf_taken taken = wf_waiter_claim(w, &ready);
 
-	if (!wf_waiter_claim(w, &ready))
-		return false;
-	if (thread)
+	if (taken == WF_TAKEN_HELD)
 		wf_waiter_release(w);
-	else
+	else if (taken == WF_TAKEN_READY)
 		wf_make_all_ready(&ready, hint);
-	return true;
+	return taken != WF_TAKEN_NOT;
 }
 
 int wf_deadline_check(weft_time deadline)

@@ -7,21 +7,22 @@
  *	who waits				who ends it
  *	  wf_waiter_begin
  *	  publish the waiter in an object
- *	  wf_waiter_sleep			  find it, wf_waiter_claim
- *	  take it out of the object, if it	  let go of the object
- *	  was not claimed by that		  wake it
- *	  wf_waiter_end (in sleep)
+ *	  wf_waiter_sleep			  find it there, wf_waiter_claim
+ *	  it ended otherwise: wf_waiter_leave,	  let go of the object
+ *	  and if that says so, take it out	  make ready, or release
+ *	  of the object
  *
- * Event, time-out and cancellation all claim, one wins: for a fiber by its WAIT
- * word (fiber/fiber.h), so that a claim needs no access to the frame; for a
- * thread by the word in the waiter:
+ * Two things are claimed.  First the WAITER, by its word:
  *
- *	WAITING -> CLAIMED	by who ends it
- *	CLAIMED -> WOKEN	the same, its last access
- *	WAITING -> GONE		the thread's time is up
+ *	WAITING -> CLAIMED	who ends it has it in hand
+ *	CLAIMED -> WOKEN	release: its last access to the frame
+ *	WAITING -> GONE		leave: who waited takes it out of the object
  *
- * A claimed thread goes on only when it is WOKEN, because who claimed it still
- * holds a pointer to its waiter.
+ * so that either side knows which of them still touches the object and the
+ * frame: who finds GONE leaves the waiter where it is; who finds CLAIMED waits
+ * for WOKEN and touches the object no more.  Then, for a fiber, the WAIT
+ * (fiber/fiber.h), because a cancellation needs no object.  A fiber that was off
+ * its stack cannot run before it is made ready, so it needs no release.
  *
  * Reads next: sync/group.c, an object that is waited on.
  */
@@ -41,9 +42,9 @@
 struct wf_waiter {
 	weft_fiber *fiber;		/* NULL: a plain thread; fixed */
 	uint64_t epoch;			/* of the fiber's wait; fixed */
-	_Atomic(uint32_t) word;		/* of the thread; a futex */
+	_Atomic(uint32_t) word;		/* see above; a thread's futex */
 	struct wf_waiter *next;		/* these two by the object's lock */
-	struct wf_waiter **link;	/* what points to us; NULL: nothing */
+	struct wf_waiter **link;	/* what points to us */
 };
 
 /*
@@ -54,25 +55,34 @@ wf_must_check int wf_waiter_begin(
 	struct wf_waiter *w, const char *what, const void *on);
 
 /*
- * Wait.  0: somebody claimed and woke us; -ETIMEDOUT (threads); -ECANCELED
- * (fibers).  The wait is over either way.
+ * Wait.  0: somebody claimed us and has let go; -ETIMEDOUT (threads) and
+ * -ECANCELED (fibers): leave is next.
  */
 wf_may_switch int wf_waiter_sleep(struct wf_waiter *w, weft_time deadline);
+
+/*
+ * After a wait that nobody ended.  True: the waiter is still in the object and
+ * the caller takes it out.  False: it was claimed after all, and let go.
+ */
+wf_must_check bool wf_waiter_leave(struct wf_waiter *w);
 
 /* After begin and no sleep: there is nothing to wait for. */
 void wf_waiter_drop(struct wf_waiter *w);
 
-/*
- * Be the one who ends it; false: it has ended otherwise, w is not ours.  A
- * fiber that has to be made runnable is added to ready.  A thread must be woken
- * by wf_waiter_release.
- */
-wf_must_check bool wf_waiter_claim(struct wf_waiter *w, struct wf_batch *ready);
+enum wf_taken {
+	WF_TAKEN_NOT,		/* it leaves: do not touch it */
+	WF_TAKEN_READY,		/* a fiber, added to ready */
+	WF_TAKEN_HELD,		/* wf_waiter_release it at last */
+};
 
-/* The last access to the claimed waiter of a thread. */
+/* Be the one who ends it. */
+wf_must_check enum wf_taken wf_waiter_claim(
+	struct wf_waiter *w, struct wf_batch *ready);
+
+/* The last access to a waiter that is held. */
 void wf_waiter_release(struct wf_waiter *w);
 
-/* All at once; false: it has ended otherwise. */
+/* Claim and let go, all at once; false: it leaves. */
 bool wf_waiter_wake(struct wf_waiter *w, weft_hint hint);
 
 /*

@@ -8,13 +8,13 @@
  *	count	what is left to wait for
  *
  * Who lowers the count to zero while WAITERS is set drains: it takes the lock
- * and the whole list, claims each waiter, stores 0 into the word, its last
- * access to the group, and only then lets the waiters go.  Until that store the
- * word is not zero, so nobody else returns 0 and frees the group; who comes in
- * between joins the list and is drained too.
+ * and claims each waiter, stores 0 into the word, its last access to the group,
+ * and only then lets the waiters go.  Until that store the word is not zero, so
+ * nobody else returns 0 and frees the group; who comes in between joins the list
+ * and is drained too.
  *
- * A waiter that gives up takes itself out of the list.  It leaves WAITERS set:
- * somebody may be about to drain.
+ * A waiter that gives up takes itself out of the list, and who drains waits for
+ * that.  It leaves WAITERS set: somebody may be about to drain.
  */
 #include <errno.h>
 
@@ -77,51 +77,56 @@ static void list_add(weft_group *g, struct wf_waiter *w)
 
 static void list_remove(struct wf_waiter *w)
 {
-	if (w->link == NULL)
-		return;
 	*w->link = w->next;
 	if (w->next != NULL)
 		w->next->link = w->link;
-	w->link = NULL;
 }
 
 /*
- * Holding the lock: empty the list.  Fibers that we end the wait of go to
- * ready, threads to the result.  Who was not ours to end sees that it is out.
+ * Holding the lock: take whoever waits out of the list.  Fibers that are off
+ * their stacks go to ready, all others to held.  Those who leave stay; false:
+ * there are such.
  */
-static struct wf_waiter *claim_all(weft_group *g, struct wf_batch *ready)
+static bool claim_all(
+	weft_group *g, struct wf_batch *ready, struct wf_waiter **held)
 {
-	struct wf_waiter *w = g->waiters_, *next, *threads = NULL;
+	struct wf_waiter *w = g->waiters_, *next;
 
-	g->waiters_ = NULL;
 	for (; w != NULL; w = next) {
-		bool thread = w->fiber == NULL;
+		enum wf_taken taken = wf_waiter_claim(w, ready);
 
 		next = w->next;
-		w->link = NULL;
-		if (wf_waiter_claim(w, ready) && thread) {
-			w->next = threads;
-			threads = w;
+		if (taken == WF_TAKEN_NOT)
+			continue;
+		list_remove(w);
+		if (taken == WF_TAKEN_HELD) {
+			w->next = *held;
+			*held = w;
 		}
 	}
-	return threads;
+	return g->waiters_ == NULL;
 }
 
 static wf_noinline void drain(weft_group *g)
 {
+	struct wf_waiter *held = NULL, *next;
 	struct wf_batch ready = { 0 };
-	struct wf_waiter *threads, *next;
 
 	(void)lock(g);
-	threads = claim_all(g, &ready);
+	while (!claim_all(g, &ready, &held)) {
+		/* Somebody is on the way out and needs the lock for that. */
+		unlock(g);
+		wf_os_thread_yield();
+		(void)lock(g);
+	}
 	/*
 	 * [pair: group.zero] The last access to the group: whoever sees zero,
-	 * or is woken below, may free it.
+	 * or is let go below, may free it.
 	 */
 	wf_store_rel(word_of(g), 0);
-	for (; threads != NULL; threads = next) {
-		next = threads->next;
-		wf_waiter_release(threads);
+	for (; held != NULL; held = next) {
+		next = held->next;
+		wf_waiter_release(held);
 	}
 	wf_make_all_ready(&ready, WEFT_HINT_DEFAULT);
 }
@@ -145,16 +150,16 @@ void weft_group_add(weft_group *g, int64_t n)
 	uint64_t old;
 
 	if (n < 0) {
-		wf_assert(n > -WF_GROUP_COUNT_MAX,
+		wf_assert(n >= -WF_GROUP_COUNT_MAX,
 			"weft_group_add: %lld is too much", (long long)n);
 		lower(g, (uint64_t)-n);
 		return;
 	}
-	wf_assert(n < WF_GROUP_COUNT_MAX, "weft_group_add: %lld is too much",
+	wf_assert(n <= WF_GROUP_COUNT_MAX, "weft_group_add: %lld is too much",
 		(long long)n);
 	old = wf_add_rlx(word_of(g), (uint64_t)n * WF_GROUP_ONE);
-	wf_assert(
-		old / WF_GROUP_ONE + (uint64_t)n < (uint64_t)WF_GROUP_COUNT_MAX,
+	wf_assert(old / WF_GROUP_ONE + (uint64_t)n <=
+			(uint64_t)WF_GROUP_COUNT_MAX,
 		"weft_group %p: the count is too large", (void *)g);
 }
 
@@ -203,11 +208,11 @@ static int wait_slow(weft_group *g, weft_time deadline)
 		return 0;
 	}
 	err = wf_waiter_sleep(&w, deadline);
-	if (err) {
-		(void)lock(g);
-		list_remove(&w);
-		unlock(g);
-	}
+	if (!err || !wf_waiter_leave(&w))
+		return 0;
+	(void)lock(g);
+	list_remove(&w);
+	unlock(g);
 	return err;
 }
 
