@@ -7,31 +7,63 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 
-/* CPU time of the process and its peak memory. */
-static double cpu_ms(long *peak_rss_kb)
+int64_t bench_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+long bench_peak_rss_kb(void)
 {
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	*peak_rss_kb = u.ru_maxrss;
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
-		(double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
+	return u.ru_maxrss;
+}
+
+/* A floor only tells its time. */
+static int run_floor(const struct bench *b, struct bench_sample *s)
+{
+	int64_t before = bench_cpu_ns();
+	int err;
+
+	s->ops = b->ops;
+	err = b->run(&s->ops, &s->ns);
+	s->cpu_ns = bench_cpu_ns() - before;
+	s->peak_rss_kb = bench_peak_rss_kb();
+	return err;
+}
+
+static void add_sources(
+	struct bench_sources *sum, const struct bench_sources *one)
+{
+	sum->ticks += one->ticks;
+	sum->lifo += one->lifo;
+	sum->local += one->local;
+	sum->global += one->global;
+	sum->stolen += one->stolen;
+	sum->wakes += one->wakes;
+	sum->wakes_futile += one->wakes_futile;
 }
 
 static void one_round(const struct bench *b, struct bench_result *r)
 {
-	double before = cpu_ms(&r->peak_rss_kb);
-	int64_t ns = 0;
+	struct bench_sample s = { 0 };
 
+	r->err = b->measure ? b->measure(b, &s) : run_floor(b, &s);
 	if (r->err)
 		return;
-	r->ops = b->ops;
-	r->err = b->run(&r->ops, &ns);
-	if (r->err)
-		return;
-	r->cpu_ms += cpu_ms(&r->peak_rss_kb) - before;
-	r->ns[r->rounds++] = (double)ns / (double)r->ops;
+	r->ops = s.ops;
+	r->ns[r->rounds++] = (double)s.ns / (double)s.ops;
+	r->cpu_ms += (double)s.cpu_ns / 1e6;
+	r->user_ms += (double)s.user_ns / 1e6;
+	r->peak_rss_kb = s.peak_rss_kb;
+	r->facts = s.facts;
+	add_sources(&r->from, &s.from);
 }
 
 static int by_size(const void *a, const void *b)
@@ -41,6 +73,22 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static void conclude(struct bench_result *r)
+{
+	if (r->rounds == 0)
+		return;
+	qsort(r->ns, r->rounds, sizeof(r->ns[0]), by_size);
+	r->total_ms = bench_median(r) * (double)r->ops / 1e6;
+	r->cpu_ms /= r->rounds;
+	r->user_ms /= r->rounds;
+}
+
+/* A bench that wants fewer rounds gets them evenly spread over all. */
+static bool takes_part(const struct bench *b, unsigned round, unsigned rounds)
+{
+	return b->rounds == 0 || round * b->rounds % rounds < b->rounds;
+}
+
 void bench_run(const struct bench *const *benches, size_t n, unsigned rounds,
 	bool progress, struct bench_result *results)
 {
@@ -48,21 +96,19 @@ void bench_run(const struct bench *const *benches, size_t n, unsigned rounds,
 		results[i] = (struct bench_result){ 0 };
 	for (unsigned round = 0; round < rounds; round++) {
 		for (size_t i = 0; i < n; i++) {
+			const struct bench *b = benches[i];
+
+			if (results[i].err || !takes_part(b, round, rounds))
+				continue;
 			if (progress)
-				fprintf(stderr, "\r\033[Kround %u of %u: %s",
-					round + 1, rounds, benches[i]->name);
-			one_round(benches[i], &results[i]);
+				fprintf(stderr,
+					"\r\033[Kround %u of %u: %s (%s)",
+					round + 1, rounds, b->name, b->impl);
+			one_round(b, &results[i]);
 		}
 	}
 	if (progress)
 		fprintf(stderr, "\r\033[K");
-	for (size_t i = 0; i < n; i++) {
-		struct bench_result *r = &results[i];
-
-		if (r->rounds == 0)
-			continue;
-		qsort(r->ns, r->rounds, sizeof(r->ns[0]), by_size);
-		r->total_ms = bench_median(r) * (double)r->ops / 1e6;
-		r->cpu_ms /= r->rounds;
-	}
+	for (size_t i = 0; i < n; i++)
+		conclude(&results[i]);
 }

@@ -2,10 +2,11 @@
 /*
  * bench/bench.h - what is measured, and how.
  *
- * A bench does its operation *ops times, or lowers *ops to how often it did,
- * and tells how long that took.  Rounds of all benches alternate, so that a
- * slow moment of the machine hits all of them alike; what is reported is the
- * median of the rounds, and the minimum.
+ * A bench does its operation so many times and tells how long that took: a
+ * floor (bench/floors.c) by `run', a workload (bench/workloads.h) by `measure',
+ * which tells more.  Rounds of all benches alternate, so that a slow moment of
+ * the machine hits all of them alike; what is reported is the median of the
+ * rounds, and the minimum.
  */
 #ifndef WEFT_BENCH_BENCH_H
 #define WEFT_BENCH_BENCH_H
@@ -16,14 +17,58 @@
 
 #define BENCH_ROUNDS_MAX 99
 
+struct bench_load;
+struct bench_impl;
+
+/* Where the tasks of a round came from; all 0 where nobody counts. */
+struct bench_sources {
+	uint64_t ticks;			/* all of them */
+	uint64_t lifo;
+	uint64_t local;
+	uint64_t global;
+	uint64_t stolen;
+	uint64_t wakes;			/* of processors */
+	uint64_t wakes_futile;
+};
+
+/* What only some workloads have to tell. */
+struct bench_facts {
+	uint64_t parked;		/* million: fibers */
+	double bytes_each;		/* million: resident memory of one */
+	uint64_t mappings;		/* million: of the process */
+	double fault_ns;		/* million: a fault, of so many pages */
+	uint64_t switches;		/* idle: voluntary, of all threads */
+};
+
+/* One round. */
+struct bench_sample {
+	uint64_t ops;
+	int64_t ns;
+	int64_t cpu_ns;			/* of all threads */
+	int64_t user_ns;		/* of that, known to be user code */
+	long peak_rss_kb;		/* of the process, so far */
+	struct bench_sources from;
+	struct bench_facts facts;
+};
+
 struct bench {
 	const char *name;
 	const char *what;		/* one operation, in words */
 	const char *impl;		/* whose work it is */
 	unsigned workers;		/* threads that take part */
-	uint64_t ops;			/* in one round, at most */
+	uint64_t ops;			/* in one round, at most; of floors */
 	double limit;			/* multiple of floor-cas; 0: none */
-	int (*run)(uint64_t *ops, int64_t *ns);	/* 0 or -errno */
+
+	/* One of them is there; they return 0 or -errno. */
+	int (*run)(uint64_t *ops, int64_t *ns);
+	int (*measure)(const struct bench *b, struct bench_sample *s);
+
+	unsigned rounds;		/* at most; 0: as many as asked for */
+	bool hidden;			/* only to compare others with */
+	bool named;			/* asked for by name */
+	const struct bench_load *load;	/* NULL: a floor */
+	const struct bench_impl *on;	/* what the workload runs on */
+	double scale;			/* of the workload's parameters */
 };
 
 struct bench_result {
@@ -33,7 +78,10 @@ struct bench_result {
 	double ns[BENCH_ROUNDS_MAX];	/* per operation; sorted at the end */
 	double total_ms;		/* of ops at the median */
 	double cpu_ms;			/* all threads; mean of the rounds */
+	double user_ms;			/* of that, known to be user code */
 	long peak_rss_kb;		/* of the process, so far */
+	struct bench_sources from;	/* sum of the rounds */
+	struct bench_facts facts;	/* of the last round */
 };
 
 /* The floors: what the machine and the lowest rooms cost.  Ends with a NULL. */
@@ -45,6 +93,10 @@ extern const struct bench bench_floors[];
  */
 void bench_run(const struct bench *const *benches, size_t n, unsigned rounds,
 	bool progress, struct bench_result *results);
+
+/* CPU time of all threads of the process so far, and its peak memory. */
+int64_t bench_cpu_ns(void);
+long bench_peak_rss_kb(void);
 
 static inline double bench_median(const struct bench_result *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench.c - weft bench: measure, and print a table or lines for a program.
+ * cli/bench.c - weft bench: measure, and print tables or lines for a program.
  *
- * Reads next: bench/floors.c
+ * Reads next: bench/floors.c, bench/workloads.h
  */
 #include "cli/cli.h"
 
@@ -12,98 +12,167 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/bench.h"
-#include "os/os.h"
+#include "bench/plan.h"
+#include "bench/table.h"
+#include "bench/workloads.h"
 
-#define ROUNDS_DEFAULT 9
-#define BENCHES_MAX 64
+#define ROUNDS_DEFAULT 15
+#define WORKERS_MAX 4096
+#define SCALE_MAX 1000
+#define NAMES_MAX 64
 
 struct request {
-	const struct bench *benches[BENCHES_MAX];
+	const char *names[NAMES_MAX];
 	size_t n;
+	struct bench_wish wish;
 	unsigned rounds;
 	bool tsv;
 	bool list;
 	bool help;
 };
 
-static const char *const options[] = { "--help", "--list", "--rounds", "--tsv",
-	NULL };
+static const char *const options[] = { "--help", "--impl", "--list", "--rounds",
+	"--scale", "--tsv", "--workers", NULL };
 
 static void help(void)
 {
-	printf("usage: weft bench [name...] [--rounds N] [--tsv] [--list]\n"
+	printf("usage: weft bench [name...] [--workers N] [--impl NAME] "
+	       "[--rounds N]\n"
+	       "                  [--scale X] [--tsv] [--list]\n"
 	       "\n"
 	       "Measures the named benches, or all.  'floors' stands for all "
 	       "floors.\n"
 	       "\n"
-	       "  --rounds N  rounds of each, 1 to %d (default %d); their\n"
-	       "              median is the result\n"
-	       "  --tsv       one line each, separated by tabs:\n"
-	       "              workload impl workers ops ns_per_op total_ms "
+	       "  --workers N  workloads on N workers (default: on 1, and on 2 "
+	       "or more)\n"
+	       "  --impl NAME  workloads only on this implementation: weft, or "
+	       "pool, which\n"
+	       "               is the baseline: threads with one shared queue\n"
+	       "  --rounds N   rounds of each, 1 to %d (default %d); their\n"
+	       "               median is the result\n"
+	       "  --scale X    workloads of X times their size (default 1)\n"
+	       "  --tsv        one line each, separated by tabs:\n"
+	       "               workload impl workers ops ns_per_op total_ms "
 	       "cpu_ms peak_rss_kb\n"
-	       "  --list      only say what there is\n",
+	       "  --list       only say what there is\n"
+	       "\n"
+	       "x cas: multiples of a compare-and-swap in the same run; "
+	       "out %%: CPU time that\n"
+	       "is not user code; lifo, loc, glob, stol: where tasks came "
+	       "from.\n",
 		BENCH_ROUNDS_MAX, ROUNDS_DEFAULT);
 }
 
-/* Each bench once, in the order of the table. */
-static bool wanted(const struct request *r, const struct bench *b)
+/* Is there a bench of that name?  If not, say which ones there are. */
+static int check_name(const char *name)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (r->benches[i] == b)
-			return true;
-	return false;
-}
-
-static void want(struct request *r, const struct bench *b)
-{
-	if (!wanted(r, b) && r->n < BENCHES_MAX)
-		r->benches[r->n++] = b;
-}
-
-static int want_by_name(struct request *r, const char *name)
-{
-	const char *names[BENCHES_MAX + 2] = { "floors" };
+	const char *names[NAMES_MAX + 1] = { "floors" };
 	size_t n = 1;
-	bool found = false;
 
-	for (const struct bench *b = bench_floors; b->name; b++) {
+	for (const struct bench *b = bench_floors; b->name; b++)
 		names[n++] = b->name;
-		if (strcmp(name, "floors") == 0 || strcmp(name, b->name) == 0) {
-			want(r, b);
-			found = true;
-		}
-	}
-	return found ? CLI_OK : cli_unknown("bench", name, names);
+	for (size_t i = 0; bench_loads[i] != NULL; i++)
+		names[n++] = bench_loads[i]->name;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return CLI_OK;
+	return cli_unknown("bench", name, names);
 }
 
-static int parse_rounds(struct request *r, const char *word)
+static int parse_name(struct request *r, const char *name)
+{
+	int err = check_name(name);
+
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->names[i], name) == 0)
+			return err;
+	if (!err && r->n < NAMES_MAX)
+		r->names[r->n++] = name;
+	return err;
+}
+
+static int parse_number(
+	const char *option, const char *word, unsigned max, unsigned *number)
 {
 	char *end;
 	long n;
 
 	if (word == NULL) {
-		fprintf(stderr, "weft: --rounds needs a number behind it\n");
+		fprintf(stderr, "weft: %s needs a number behind it\n", option);
 		return CLI_USAGE;
 	}
 	errno = 0;
 	n = strtol(word, &end, 10);
-	if (errno || *end != '\0' || end == word || n < 1 ||
-		n > BENCH_ROUNDS_MAX) {
-		fprintf(stderr,
-			"weft: --rounds takes 1 to %d, not '%s'\n",
-			BENCH_ROUNDS_MAX, word);
+	if (errno || *end != '\0' || end == word || n < 1 || n > (long)max) {
+		fprintf(stderr, "weft: %s takes 1 to %u, not '%s'\n", option,
+			max, word);
 		return CLI_USAGE;
 	}
-	r->rounds = (unsigned)n;
+	*number = (unsigned)n;
 	return CLI_OK;
+}
+
+static int parse_scale(struct request *r, const char *word)
+{
+	char *end;
+	double x;
+
+	if (word == NULL) {
+		fprintf(stderr, "weft: --scale needs a number behind it\n");
+		return CLI_USAGE;
+	}
+	x = strtod(word, &end);
+	if (*end != '\0' || end == word || !(x > 0) || x > SCALE_MAX) {
+		fprintf(stderr,
+			"weft: --scale takes a number above 0, up to %d, "
+			"not '%s'\n",
+			SCALE_MAX, word);
+		return CLI_USAGE;
+	}
+	r->wish.scale = x;
+	return CLI_OK;
+}
+
+static int parse_impl(struct request *r, const char *word)
+{
+	const char *names[8] = { NULL };
+
+	if (word == NULL) {
+		fprintf(stderr, "weft: --impl needs a name behind it\n");
+		return CLI_USAGE;
+	}
+	for (size_t i = 0; bench_impls[i] != NULL; i++) {
+		names[i] = bench_impls[i]->name;
+		if (strcmp(names[i], word) == 0) {
+			r->wish.impl = bench_impls[i];
+			return CLI_OK;
+		}
+	}
+	return cli_unknown("implementation", word, names);
+}
+
+/* An option with a value; value is NULL at the end of the line. */
+static int parse_valued(
+	struct request *r, const char *option, const char *value)
+{
+	if (strcmp(option, "--rounds") == 0)
+		return parse_number(
+			option, value, BENCH_ROUNDS_MAX, &r->rounds);
+	if (strcmp(option, "--workers") == 0)
+		return parse_number(
+			option, value, WORKERS_MAX, &r->wish.workers);
+	if (strcmp(option, "--scale") == 0)
+		return parse_scale(r, value);
+	if (strcmp(option, "--impl") == 0)
+		return parse_impl(r, value);
+	return cli_unknown("option", option, options);
 }
 
 static int parse(int argc, char **argv, struct request *r)
 {
 	int err = CLI_OK;
 
-	*r = (struct request){ .rounds = ROUNDS_DEFAULT };
+	*r = (struct request){ .rounds = ROUNDS_DEFAULT, .wish.scale = 1 };
 	for (int i = 0; i < argc && !err; i++) {
 		if (strcmp(argv[i], "--tsv") == 0)
 			r->tsv = true;
@@ -111,87 +180,66 @@ static int parse(int argc, char **argv, struct request *r)
 			r->list = true;
 		else if (strcmp(argv[i], "--help") == 0)
 			r->help = true;
-		else if (strcmp(argv[i], "--rounds") == 0)
-			err = parse_rounds(r, argv[++i < argc ? i : argc]);
-		else if (argv[i][0] == '-')
-			err = cli_unknown("option", argv[i], options);
-		else
-			err = want_by_name(r, argv[i]);
+		else if (argv[i][0] != '-')
+			err = parse_name(r, argv[i]);
+		else {
+			const char *option = argv[i];
+
+			err = parse_valued(
+				r, option, argv[++i < argc ? i : argc]);
+		}
 	}
-	if (!err && r->n == 0)
-		err = want_by_name(r, "floors");
 	return err;
+}
+
+static bool wanted(const struct request *r, const char *name, const char *all)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->names[i], name) == 0 ||
+			(all != NULL && strcmp(r->names[i], all) == 0))
+			return true;
+	return r->n == 0;
+}
+
+static void make_plan(const struct request *r, struct bench_plan *p)
+{
+	for (const struct bench *b = bench_floors; b->name; b++)
+		if (wanted(r, b->name, "floors"))
+			bench_plan_floor(p, b);
+	for (size_t i = 0; bench_loads[i] != NULL; i++)
+		if (wanted(r, bench_loads[i]->name, NULL))
+			bench_plan_load(p, bench_loads[i], &r->wish, r->n > 0);
+	bench_plan_complete(p);
 }
 
 static void print_list(const struct request *r)
 {
-	for (size_t i = 0; i < r->n; i++)
-		printf("%-18s %s\n", r->benches[i]->name, r->benches[i]->what);
+	for (const struct bench *b = bench_floors; b->name; b++)
+		if (wanted(r, b->name, "floors"))
+			printf("%-18s %s\n", b->name, b->what);
+	for (size_t i = 0; bench_loads[i] != NULL; i++)
+		if (wanted(r, bench_loads[i]->name, NULL))
+			printf("%-18s %s\n", bench_loads[i]->name,
+				bench_loads[i]->what);
+	for (size_t i = 0; bench_impls[i] != NULL && r->n == 0; i++)
+		printf("--impl %-11s %s\n", bench_impls[i]->name,
+			bench_impls[i]->what);
 }
 
-static void print_tsv(const struct request *r, const struct bench_result *res)
+/* What cannot be measured here is no failure. */
+static int status(const struct bench_plan *p, const struct bench_result *res)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		const struct bench *b = r->benches[i];
-
-		if (res[i].err) {
-			fprintf(stderr, "weft: %s: not measured: %s\n", b->name,
-				strerror(-res[i].err));
-			continue;
-		}
-		printf("%s\t%s\t%u\t%llu\t%.3f\t%.3f\t%.3f\t%ld\n", b->name,
-			b->impl, b->workers, (unsigned long long)res[i].ops,
-			bench_median(&res[i]), res[i].total_ms, res[i].cpu_ms,
-			res[i].peak_rss_kb);
-	}
-}
-
-/* ns per compare-and-swap in this run; 0 if it was not measured. */
-static double cas_ns(const struct request *r, const struct bench_result *res)
-{
-	for (size_t i = 0; i < r->n; i++)
-		if (strcmp(r->benches[i]->name, "floor-cas") == 0 &&
-			!res[i].err)
-			return bench_median(&res[i]);
-	return 0;
-}
-
-static void print_row(
-	const struct bench *b, const struct bench_result *res, double cas)
-{
-	double multiple = cas > 0 ? bench_median(res) / cas : 0;
-
-	if (res->err) {
-		printf("%-18s %-38s not measured: %s\n", b->name, b->what,
-			res->err == -ENODEV ? "needs two CPUs"
-					    : strerror(-res->err));
-		return;
-	}
-	printf("%-18s %-38s %10.2f %10.2f", b->name, b->what, bench_median(res),
-		bench_min(res));
-	if (cas > 0)
-		printf(" %9.2f", multiple);
-	if (cas > 0 && b->limit > 0)
-		printf("   %s %.1f", multiple <= b->limit ? "within" : "OVER",
-			b->limit);
-	printf("\n");
-}
-
-static void print_table(const struct request *r, const struct bench_result *res)
-{
-	double cas = cas_ns(r, res);
-
-	printf("weft bench: %u CPUs, median of %u rounds\n\n",
-		wf_os_cpus_default(), r->rounds);
-	printf("%-18s %-38s %10s %10s%s\n", "floor", "one operation", "ns",
-		"min ns", cas > 0 ? "     x cas   limit" : "");
-	for (size_t i = 0; i < r->n; i++)
-		print_row(r->benches[i], &res[i], cas);
+	for (size_t i = 0; i < p->n; i++)
+		if (res[i].err && res[i].err != -ENODEV &&
+			res[i].err != -ENOTSUP)
+			return CLI_FAILED;
+	return CLI_OK;
 }
 
 int cli_bench(int argc, char **argv)
 {
-	static struct bench_result results[BENCHES_MAX];
+	static struct bench_result results[BENCH_PLAN_MAX];
+	static struct bench_plan plan;
 	struct request r;
 	int err = parse(argc, argv, &r);
 
@@ -205,13 +253,11 @@ int cli_bench(int argc, char **argv)
 		print_list(&r);
 		return CLI_OK;
 	}
-	bench_run(r.benches, r.n, r.rounds, isatty(STDERR_FILENO), results);
+	make_plan(&r, &plan);
+	bench_plan_run(&plan, r.rounds, isatty(STDERR_FILENO), results);
 	if (r.tsv)
-		print_tsv(&r, results);
+		bench_print_tsv(&plan, results);
 	else
-		print_table(&r, results);
-	for (size_t i = 0; i < r.n; i++)
-		if (results[i].err && results[i].err != -ENODEV)
-			return CLI_FAILED;
-	return CLI_OK;
+		bench_print_tables(&plan, results, r.rounds);
+	return status(&plan, results);
 }

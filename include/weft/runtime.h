@@ -45,8 +45,8 @@ enum weft_profile {
  */
 typedef struct weft_config {
 	/* Processors: how many fibers run at once; 1 to 4,096.  Default: the
-	 * CPUs this process may use.  More than one group: rounded up to a
-	 * multiple of the number of groups. */
+	 * CPUs this process may use.  With several groups it is rounded up so
+	 * that all are of one size. */
 	uint32_t workers;
 	/* Processors in one scheduling group, 1 to 64; as many groups as are
 	 * needed, all of one size. */
@@ -88,10 +88,10 @@ typedef struct weft_config {
 	 * most 1 s; default 50 us.  Negative: not at all. */
 	int64_t spin_ns;
 	/* How long weft_run waits, when main has returned, for the fibers that
-	 * are left.  Default: for as long as it takes. */
+	 * are left; not negative.  Default: for as long as it takes. */
 	int64_t stop_ns;
-	/* After how long a fiber that runs without a pause is reported.  Of no
-	 * effect yet. */
+	/* After how long a fiber that runs without a pause is reported; not
+	 * negative.  Of no effect yet. */
 	int64_t watchdog_ns;
 
 	/* Stack promised to a fiber that does not say otherwise: up to 1 GiB;

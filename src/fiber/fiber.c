@@ -140,6 +140,7 @@ enum wf_claim wf_wait_cancel(weft_fiber *f)
 {
 	uint64_t seen = wf_load_rlx(&f->wait);
 
+	(void)wf_or_rlx(&f->state, WF_FIBER_MARKED);
 	while (!wf_cas_weak_rlx(&f->wait, &seen, seen | WF_WAIT_CANCELLED))
 		continue;
 	return claim(

@@ -25,8 +25,10 @@
  *	DETACHED nobody will join it; it is freed when it ends.
  *	JOINED	 a joiner waits: joiner is valid until its wait is claimed.
  *	DONE	 it has ended and result is valid.
- *	USE	 a number that differs from life to life of the descriptor, so
- *		 that a ticket of an earlier one is known to be dead
+ *	MARKED	 it was cancelled: part 2 is to be cleaned at the end
+ *	USE	 a number that differs from one joinable life of the descriptor
+ *		 to the next, mostly, so that a ticket of an earlier one is
+ *		 known to be dead
  *	LETGO	 (with DONE) the ended fiber has let go of a joiner that had
  *		 given up at the same moment; only such a joiner looks for it.
  *
@@ -85,6 +87,7 @@
 #define WF_FIBER_JOINED 8u
 #define WF_FIBER_DONE 16u
 #define WF_FIBER_LETGO 32u
+#define WF_FIBER_MARKED 64u
 #define WF_FIBER_USE 0xff00u
 #define WF_FIBER_USE_SHIFT 8
 
@@ -118,7 +121,7 @@ struct weft_fiber {
 			_Atomic(void *) fn;	/* as VOID says */
 			void *arg;
 		} start;
-		void *result;
+		_Atomic(void *) result;
 	};
 	struct wf_stack *stack;		/* NULL: see above */
 	_Atomic(uint16_t) state;	/* STATE; any thread */
@@ -126,7 +129,7 @@ struct weft_fiber {
 	uint8_t flags;
 	_Atomic(uint32_t) ready_us;	/* READY; read by anyone */
 
-	/* Part 2: zero in a free descriptor but for the epoch, rt. */
+	/* Part 2: zero in a free one, but for epoch, since_ns and joiner. */
 	_Atomic(uint64_t) wait wf_aligned(WF_CACHE_LINE);	/* WAIT */
 	_Atomic(const char *) name;
 	_Atomic(void *) entry;		/* its function, once it has a stack */

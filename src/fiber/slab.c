@@ -76,7 +76,7 @@ static uint32_t refill(struct wf_fiber_pool *pool, struct wf_magazine *m)
 		return carve(pool, m);
 	m->list = pool->depot;
 	m->count = WF_FIBER_BATCH;
-	pool->depot = m->list->result;
+	pool->depot = wf_load_rlx(&m->list->result);
 	return m->count;
 }
 
@@ -119,7 +119,7 @@ static uint32_t fetch(struct wf_fiber_pool *pool, struct wf_magazine *m)
 static void put_back(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	wf_lock(&pool->lock);
-	m->list->result = pool->depot;
+	wf_store_rlx(&m->list->result, pool->depot);
 	pool->depot = m->list;
 	wf_unlock(&pool->lock);
 	*m = (struct wf_magazine){ 0 };

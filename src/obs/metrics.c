@@ -13,17 +13,21 @@
 static void add_proc(weft_metrics *m, struct wf_proc *p)
 {
 	struct wf_counters *c = &p->counters;
-	uint64_t ticks = wf_load_rlx(&c->ticks);
 	uint64_t lifo = wf_load_rlx(&c->runs_lifo);
 	uint64_t global = wf_load_rlx(&c->runs_global);
 	uint64_t stolen = wf_load_rlx(&c->runs_stolen);
+	uint64_t others = lifo + global + stolen;
+	/* Last, and never less: each of the others is a tick too. */
+	uint64_t ticks = wf_load_rlx(&c->ticks);
 
+	if (ticks < others)
+		ticks = others;
 	m->ticks += ticks;
 	m->runs_lifo += lifo;
 	m->runs_global += global;
 	m->runs_stolen += stolen;
 	/* What came from nowhere else is not counted a second time. */
-	m->runs_local += ticks - lifo - global - stolen;
+	m->runs_local += ticks - others;
 	m->runs_inline += wf_load_rlx(&c->runs_inline);
 	m->steals += wf_load_rlx(&c->steals);
 	m->stolen += wf_load_rlx(&c->stolen);

@@ -90,13 +90,14 @@ static inline size_t wf_runq_len(struct wf_runq *q)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Is the oldest entry a ticket, or is there none?  Owner; as a hint. */
-static inline bool wf_runq_begins_with_ticket(struct wf_runq *q)
+/* The oldest entry, which may be gone by now; 0: none.  Owner. */
+static inline wf_entry wf_runq_peek(struct wf_runq *q)
 {
 	uint64_t h = wf_load_rlx(&q->head);
 
-	return h == wf_load_rlx(&q->tail) ||
-		wf_entry_is_ticket(wf_load_rlx(&q->slots[h & q->mask]));
+	if (h == wf_load_rlx(&q->tail))
+		return 0;
+	return wf_load_rlx(&q->slots[h & q->mask]);
 }
 
 /* How many entries fit behind tail.  Owner. */

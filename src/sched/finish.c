@@ -22,9 +22,11 @@ static void clean(weft_fiber *f)
 static void release(
 	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
 {
-	if (f->flags & WF_FIBER_USED)
+	uint16_t state = wf_load_rlx(&f->state);
+
+	if ((f->flags & WF_FIBER_USED) || (state & WF_FIBER_MARKED))
 		clean(f);
-	wf_store_rlx(&f->state, wf_load_rlx(&f->state) & WF_FIBER_USE);
+	wf_store_rlx(&f->state, state & WF_FIBER_USE);
 	wf_fiber_give(cache, &rt->fibers, f);
 }
 
@@ -48,7 +50,7 @@ static wf_noinline void hand_over(
 {
 	uint16_t old;
 
-	f->result = result;
+	wf_store_rlx(&f->result, result);
 	/*
 	 * [pair: fiber.done] The joiner sees the result and all that f did, and
 	 * we see its waiter.  If nobody waits yet this is our last access.

@@ -36,7 +36,8 @@ static void alone(
 		enter(gate, WF_GATE_ALONE, now_ns, ticks);
 	} else if (now_ns - gate->since_ns >= WF_GATE_ALONE_NS) {
 		gate->alone = rate(gate, now_ns, ticks);
-		enter(gate, WF_GATE_TRIAL, now_ns + WF_GATE_SETTLE_NS, ticks);
+		enter(gate, WF_GATE_TRIAL, now_ns, ticks);
+		gate->settled = false;
 	}
 }
 
@@ -56,14 +57,16 @@ static void verdict(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
 	gate->until_ns = now_ns + gate->backoff_ns;
 }
 
-/* since_ns lies ahead while it settles; then the window opens. */
-static void trial(
-	struct wf_gate *gate, int64_t now_ns, uint64_t ticks, bool settled)
+static void trial(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
 {
-	if (!settled)
-		gate->ticks = ticks;
-	else if (now_ns - gate->since_ns >= WF_GATE_TRIAL_NS)
+	int64_t ns = now_ns - gate->since_ns;
+
+	if (!gate->settled && ns >= WF_GATE_SETTLE_NS) {
+		enter(gate, WF_GATE_TRIAL, now_ns, ticks);
+		gate->settled = true;
+	} else if (gate->settled && ns >= WF_GATE_TRIAL_NS) {
 		verdict(gate, now_ns, ticks);
+	}
 }
 
 bool wf_gate_look(
@@ -75,7 +78,7 @@ bool wf_gate_look(
 		alone(gate, now_ns, ticks, backlog);
 		break;
 	case WF_GATE_TRIAL:
-		trial(gate, now_ns, ticks, now_ns > gate->since_ns);
+		trial(gate, now_ns, ticks);
 		break;
 	case WF_GATE_OPEN:
 	case WF_GATE_SHUT:

@@ -41,6 +41,7 @@ enum wf_gate_phase {
 struct wf_gate {
 	enum wf_gate_phase phase;
 	bool backlog;		/* at the last look */
+	bool settled;		/* TRIAL: it is being measured */
 	int64_t since_ns;	/* of the phase, or of the present window */
 	int64_t until_ns;	/* OPEN, SHUT: when it ends */
 	int64_t backoff_ns;	/* of the next SHUT */

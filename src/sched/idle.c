@@ -78,11 +78,12 @@ static weft_task *search(struct wf_proc *p)
 			? WF_STUCK_NS * 3 / 2
 			: spin;
 
-		s.now_ns = wf_os_now_ns();
+		/* By the time that the rounds went by, not by what it is. */
 		if (s.now_ns - s.start_ns >= most)
 			break;
 		for (unsigned i = 0; i < 16; i++)
 			wf_cpu_relax();
+		s.now_ns = wf_os_now_ns();
 	}
 	if (task == NULL && p->group->rt->group_count > 1)
 		task = wf_search_abroad(&s);

@@ -37,7 +37,7 @@
 static int take(weft_fiber *f, void **result)
 {
 	if (result != NULL)
-		*result = f->result;
+		*result = wf_load_rlx(&f->result);
 	wf_fiber_free(f);
 	return 0;
 }
@@ -183,9 +183,14 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 	int err;
 
 	if (wf_likely(self != NULL && t->rt == rt)) {
-		if ((state & WF_FIBER_FRESH) && deadline == WEFT_FOREVER &&
-			run_here(t, f, self, result))
-			return 0;
+		if ((state & WF_FIBER_FRESH) && deadline == WEFT_FOREVER) {
+			if (run_here(t, f, self, result))
+				return 0;
+			/* It may have given way meanwhile. */
+			t = wf_os_self();
+			/* [pair: fiber.done] As above. */
+			state = wf_load_acq(&f->state);
+		}
 		return join(t, f, result, deadline, state);
 	}
 	/* The runtime may be stopped as soon as f has ended, but not freed. */

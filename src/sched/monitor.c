@@ -24,6 +24,7 @@ struct sight {
 	uint64_t ticks; /* of all processors, since ever */
 	bool coarse;	/* some processor has coarse tasks */
 	bool fine;	/* some fine ones could be stolen */
+	bool moves;	/* some processor picks tasks */
 	bool help;	/* somebody should be woken */
 };
 
@@ -36,6 +37,7 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 	uint64_t mean = (uint64_t)(now_ns - seen->moved_ns);
 
 	if (ran > 0) {
+		sight->moves = true;
 		mean /= ran;
 		seen->ticks = ticks;
 		seen->moved_ns = now_ns;
@@ -106,7 +108,7 @@ static bool look_at_group(
 	}
 	wf_store_rlx(&g->coarse, sight.coarse);
 	if (wf_inject_len(&g->inject) > 0) {
-		sight.help |= sight.coarse || sleeping == g->all;
+		sight.help |= sight.coarse || !sight.moves;
 		sight.fine |= !sight.coarse;
 	}
 	open = wf_gate_look(&g->gate, now_ns, sight.ticks, sight.fine);

@@ -22,7 +22,7 @@ static bool work_left(struct wf_proc *p, bool searched)
 	for (uint32_t i = 0; searched && i < p->group->count; i++) {
 		struct wf_proc *v = &p->group->procs[i];
 
-		if (wf_steal_allowed(v) && wf_runq_len(&v->runq) > 1)
+		if (wf_steal_allowed(v) && wf_proc_backlog(v) > 1)
 			return true;
 	}
 	return false;
@@ -120,7 +120,8 @@ bool wf_park(struct wf_thread *t, bool searched)
 	set_bit(p);
 	if (wf_load_rlx(&rt->stopping)) {
 		wf_rt_tell_ended(rt);
-		if (wf_load_rlx(&rt->quit) && take_bit(p))
+		if (wf_load_rlx(&rt->quit) && !work_left(p, false) &&
+			take_bit(p))
 			return false;
 	}
 	if (work_left(p, searched) && take_bit(p)) {

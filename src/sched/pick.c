@@ -8,6 +8,7 @@
 #include "queue/share.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
+#include "sched/steal.h"
 #include "sched/submit.h"
 
 wf_inline weft_task *count(
@@ -55,9 +56,13 @@ static weft_task *from_slot(struct wf_proc *p)
 
 weft_task *wf_grab(struct wf_proc *p, struct wf_group *g, size_t max)
 {
-	bool before = g == p->group && wf_yielders_wait_global(p);
 	struct wf_batch batch = { 0 };
 	weft_task *first, *task;
+	bool alone, before;
+
+	alone = wf_yielders_hold(p);
+	before = g == p->group && wf_yielders_wait_global(p);
+	wf_yielders_let_go(p, alone);
 
 	if (wf_inject_take(&g->inject, max, &batch) == 0)
 		return NULL;
@@ -65,18 +70,38 @@ weft_task *wf_grab(struct wf_proc *p, struct wf_group *g, size_t max)
 	first = wf_batch_take(&batch);
 	while ((task = wf_batch_take(&batch)) != NULL)
 		wf_push(p, wf_entry_of(task));
-	if (before)
+	if (before) {
+		alone = wf_yielders_hold(p);
 		p->yielders.local_mark = wf_load_rlx(&p->runq.tail);
+		wf_yielders_let_go(p, alone);
+	}
 	return count(p, &p->counters.runs_global, first);
 }
 
-/* n yielders, the first ones, go to the end of the global queue. */
-static void spill(struct wf_proc *p, uint32_t n)
+/* Half of the yielders, the first ones, go to the end of the global queue. */
+static void spill(struct wf_proc *p)
 {
 	struct wf_batch batch = { 0 };
+	bool alone = wf_yielders_hold(p);
+	uint32_t count = wf_load_rlx(&p->yielders.count);
 
-	wf_yielders_cut(p, n, &batch);
-	wf_inject_push(p->inject, &batch);
+	if (count > 1)
+		wf_yielders_cut(p, count / 2, &batch);
+	wf_yielders_let_go(p, alone);
+	if (!wf_batch_is_empty(&batch))
+		wf_inject_push(p->inject, &batch);
+}
+
+/* The first yielder, if it is its turn, or whoever's turn it is. */
+static weft_task *from_yielders(struct wf_proc *p, bool anyway)
+{
+	bool alone = wf_yielders_hold(p);
+	weft_task *task = NULL;
+
+	if (wf_yielders_ready(p) || (anyway && p->yielders.round != 0))
+		task = count(p, NULL, wf_yielders_take(p));
+	wf_yielders_let_go(p, alone);
+	return task;
 }
 
 /* The global queue, for a fair share. */
@@ -126,8 +151,8 @@ static wf_noinline weft_task *from_queues(struct wf_proc *p)
 	if (len != 0)
 		task = from_global(p, len);
 	/* It was not their turn, but there is nobody else. */
-	if (task == NULL && p->yielders.round != 0)
-		task = count(p, NULL, wf_yielders_take(p));
+	if (task == NULL && wf_load_rlx(&p->yielders.count) != 0)
+		task = from_yielders(p, true);
 	return task;
 }
 
@@ -139,16 +164,31 @@ static wf_noinline weft_task *from_ticket(struct wf_proc *p, wf_entry e)
 	return task ? count(p, NULL, task) : from_queues(p);
 }
 
+/* The same with thieves about. */
+static wf_noinline weft_task *pick_shared(struct wf_proc *p)
+{
+	weft_task *task = from_yielders(p, false);
+
+	return task ? task : from_queues(p);
+}
+
 /* What is likely, without a call: the head of an own queue. */
 wf_inline weft_task *pick_unslotted(struct wf_proc *p)
 {
-	wf_entry e = 0;
+	weft_task *task;
+	wf_entry e;
 
 	p->streak = 0;
-	if (wf_yielders_ready(p))
-		return count(p, NULL, wf_yielders_take(p));
-	if (wf_likely(wf_take_begin(p)))
-		e = wf_runq_pop_alone(&p->runq);
+	if (wf_unlikely(!wf_take_begin(p))) {
+		wf_take_end(p);
+		return pick_shared(p);
+	}
+	if (wf_yielders_ready(p)) {
+		task = wf_yielders_take(p);
+		wf_take_end(p);
+		return count(p, NULL, task);
+	}
+	e = wf_runq_pop_alone(&p->runq);
 	wf_take_end(p);
 	if (wf_unlikely(e == 0))
 		return from_queues(p);
@@ -192,15 +232,14 @@ static void measure(struct wf_proc *p, weft_task *task, int64_t now_ns)
 static wf_noinline weft_task *look_around(struct wf_proc *p)
 {
 	struct wf_group *g = p->group;
-	uint32_t yielders = wf_load_rlx(&p->yielders.count);
 	int64_t now_ns = wf_os_now_ns();
 	weft_task *task = NULL;
 
 	p->pause = g->rt->global_tick;
 	wf_proc_clock(p, now_ns);
-	if (yielders > 1 && wf_load_rlx(&g->searching) != 0 &&
-		(wf_load_rlx(&g->gate_open) || wf_load_rlx(&p->coarse)))
-		spill(p, yielders / 2);
+	if (wf_load_rlx(&p->yielders.count) > 1 &&
+		wf_load_rlx(&g->searching) != 0 && wf_steal_allowed(p))
+		spill(p);
 	if (wf_inject_len(&g->inject) != 0)
 		task = wf_grab(p, g, 1);
 	if (task == NULL)
@@ -217,6 +256,21 @@ weft_task *wf_pick_quick(struct wf_proc *p)
 	return pick(p);
 }
 
+/* The next of the local queue that is no live ticket, if nothing else is. */
+static weft_task *started_here(struct wf_proc *p)
+{
+	weft_task *task = NULL;
+	wf_entry e;
+
+	while (task == NULL && (e = wf_runq_peek(&p->runq)) != 0) {
+		if (wf_entry_is_ticket(e) && wf_fiber_is_fresh(e))
+			return NULL;
+		e = pop(p);
+		task = e != 0 ? wf_entry_redeem(e) : NULL;
+	}
+	return task ? count(p, NULL, task) : NULL;
+}
+
 weft_task *wf_pick_started(struct wf_proc *p)
 {
 	weft_task *task = NULL;
@@ -226,9 +280,7 @@ weft_task *wf_pick_started(struct wf_proc *p)
 		wf_proc_clock(p, wf_os_now_ns());
 		task = wf_grab(p, p->group, 1);
 	}
-	if (task == NULL && p->yielders.round != 0)
-		task = count(p, NULL, wf_yielders_take(p));
-	if (task == NULL && !wf_runq_begins_with_ticket(&p->runq))
-		task = from_local(p);
-	return task;
+	if (task == NULL && wf_load_rlx(&p->yielders.count) != 0)
+		task = from_yielders(p, true);
+	return task ? task : started_here(p);
 }

@@ -6,7 +6,8 @@
  * thread that holds a processor is its HOLDER; fields are the holder's unless
  * they say otherwise, and change hands with the processor.
  *
- * YIELDERS, suspended fibers that gave way, wait in a private list in rounds:
+ * YIELDERS, fibers and tasks that gave way, wait in a list of their own, which
+ * is held to be touched (sched/share.h), in rounds:
  *
  *	(Y1) The first `round' of them run once the local queue's head has
  *	     reached local_mark, its tail when the round was closed, and all
@@ -32,6 +33,7 @@
 #include "base/compiler.h"
 #include "base/random.h"
 #include "fiber/slab.h"
+#include "os/lock.h"
 #include "queue/batch.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
@@ -43,7 +45,7 @@ struct wf_group;
 struct wf_thread;
 
 struct wf_yielders {
-	weft_task *first;
+	weft_task *first;		/* all by who holds the list */
 	weft_task *last;
 	_Atomic(uint32_t) count;	/* read by anyone */
 	uint32_t round;			/* (Y1) */
@@ -108,6 +110,7 @@ struct wf_proc {
 	_Atomic(bool) shared;		/* written by the group's share_lock */
 	_Atomic(bool) open;		/* the same */
 	_Atomic(uint32_t) thieves;
+	struct wf_lock yield_lock;	/* of yielders, while shared */
 
 	/* Part 6: who holds it; by whoever took its bit from the mask of
 	 * sleepers, or the holder. */
@@ -137,7 +140,7 @@ static inline void wf_yielders_close(struct wf_proc *p, uint32_t n)
 	p->yielders.global_mark = wf_inject_pushed(p->inject);
 }
 
-/* Append a fiber that gives way.  Holder. */
+/* Append a fiber or task that gives way.  Holding the list. */
 static inline void wf_yielders_add(struct wf_proc *p, weft_task *task)
 {
 	struct wf_yielders *y = &p->yielders;
@@ -153,7 +156,7 @@ static inline void wf_yielders_add(struct wf_proc *p, weft_task *task)
 		wf_yielders_close(p, 1);
 }
 
-/* Is there a yielder whose turn it is?  Holder. */
+/* Is there a yielder whose turn it is?  Holding the list. */
 static inline bool wf_yielders_ready(struct wf_proc *p)
 {
 	struct wf_yielders *y = &p->yielders;
@@ -162,21 +165,21 @@ static inline bool wf_yielders_ready(struct wf_proc *p)
 		wf_inject_passed(p->inject, y->global_mark);
 }
 
-/* Is something in the global queue that goes before the yielders?  Holder. */
+/* Does something in the global queue go before them?  Holding the list. */
 static inline bool wf_yielders_wait_global(struct wf_proc *p)
 {
 	return p->yielders.round != 0 &&
 		!wf_inject_passed(p->inject, p->yielders.global_mark);
 }
 
-/* Is something in the local queue that does?  Holder. */
+/* Does something in the local queue?  Holding the list. */
 static inline bool wf_yielders_wait_local(struct wf_proc *p)
 {
 	return p->yielders.round != 0 &&
 		wf_load_rlx(&p->runq.head) < p->yielders.local_mark;
 }
 
-/* Take the yielder whose turn it is.  Holder. */
+/* Take the first yielder; there is one.  Holding the list. */
 static inline weft_task *wf_yielders_take(struct wf_proc *p)
 {
 	struct wf_yielders *y = &p->yielders;
@@ -184,7 +187,7 @@ static inline weft_task *wf_yielders_take(struct wf_proc *p)
 	weft_task *task = y->first;
 
 	y->first = task->next_;
-	if (wf_likely(count != 0)) {
+	if (wf_likely(count != 0 && wf_task_is_fiber(y->first))) {
 		/* The stack of the next, the descriptor of the one after. */
 		char *sp = wf_fiber_of(y->first)->context.sp;
 
@@ -199,7 +202,7 @@ static inline weft_task *wf_yielders_take(struct wf_proc *p)
 	return task;
 }
 
-/* Move the first n yielders, 0 < n <= count, into out, which is empty. */
+/* Move the first n, 0 < n <= count, into out, which is empty.  Holding it. */
 void wf_yielders_cut(struct wf_proc *p, uint32_t n, struct wf_batch *out);
 
 /* How much waits in p, roughly, for anyone to see. */

@@ -11,6 +11,7 @@
 #include "sched/finish.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
+#include "sched/share.h"
 #include "sched/submit.h"
 
 static void loop(void *arg);
@@ -93,6 +94,7 @@ wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
 		wf_context_switch(&f->context, to);
 		t = wf_os_self();
 		wf_san_arrive(&f->stack->san, t->san_left);
+		wf_take_end(t->proc);
 		if (wf_likely(t->after == WF_AFTER_NOTHING))
 			break;
 		g = settle(t);
@@ -145,10 +147,11 @@ wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
 		return;
 	}
 	wf_store_rlx(&f->ready_us, p->clock_us);
-	if (wf_likely(!wf_load_rlx(&p->coarse))) {
-		/* Private: nobody can run f before its context is saved. */
+	if (wf_likely(wf_take_begin(p))) {
+		/* Until whoever arrives ends it: f is not off its stack yet. */
 		wf_yielders_add(p, &f->task);
 	} else {
+		wf_take_end(p);
 		t->after = WF_AFTER_YIELD;
 		t->left = f;
 	}
@@ -253,6 +256,7 @@ static void arrive_clean(struct wf_thread *t, struct wf_stack *here)
 	weft_fiber *refused;
 
 	wf_san_arrive(&here->san, t->san_left);
+	wf_take_end(t->proc);
 	t->current = NULL;
 	if (t->after == WF_AFTER_NOTHING)
 		return;
@@ -290,12 +294,12 @@ static void loop(void *arg)
 	}
 }
 
-wf_may_switch void wf_loop_begin(struct wf_thread *t)
+wf_may_switch void wf_loop_begin(struct wf_thread *t, weft_task *task)
 {
 	struct wf_context at;
 
 	wf_san_thread(&t->san);
-	t->stack = begin_loop(t, t->rt->cls, NULL, &at);
+	t->stack = begin_loop(t, t->rt->cls, task, &at);
 	t->san_left = &t->san;
 	wf_san_leave(&t->san, &t->stack->san);
 	wf_context_switch(&t->own, &at);

@@ -33,8 +33,8 @@
 #include "base/compiler.h"
 #include "sched/thread.h"
 
-/* On the thread's own stack: run tasks until the thread shall end. */
-wf_may_switch void wf_loop_begin(struct wf_thread *t);
+/* On the thread's own stack: run task, and others until it shall end. */
+wf_may_switch void wf_loop_begin(struct wf_thread *t, weft_task *task);
 
 /*
  * The running fiber f leaves its stack to next, or if that is NULL to the loop.

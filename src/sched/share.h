@@ -34,6 +34,11 @@
  * a thief shares too, if it finds a holder that computes.  Where there is no
  * membarrier everything is shared for good, and with one processor nothing.
  *
+ * The list of yielders goes the same way: alone, the holder touches it by plain
+ * accesses while busy is 1; shared, everybody holds its lock.  A fiber that
+ * yields is in the list before its context is saved, so busy stays 1 until the
+ * side that arrives has set it to 0.
+ *
  * Reads next: sched/pick.c, the holder's side.
  */
 #ifndef WF_SCHED_SHARE_H
@@ -65,6 +70,23 @@ wf_inline void wf_take_end(struct wf_proc *p)
 {
 	/* [pair: share.done] Our stores are over before others take. */
 	wf_store_rel(&p->busy, 0);
+}
+
+/* Hold the list of yielders, as the holder; true: alone. */
+wf_inline bool wf_yielders_hold(struct wf_proc *p)
+{
+	bool alone = wf_take_begin(p);
+
+	if (wf_unlikely(!alone))
+		wf_lock(&p->yield_lock);
+	return alone;
+}
+
+wf_inline void wf_yielders_let_go(struct wf_proc *p, bool alone)
+{
+	if (wf_unlikely(!alone))
+		wf_unlock(&p->yield_lock);
+	wf_take_end(p);
 }
 
 /* A thief comes; false: it may not take anything. */

@@ -57,6 +57,30 @@ static weft_task *steal_slot(struct wf_proc *p, struct wf_proc *v)
 	return wf_entry_redeem(e);
 }
 
+/* Half of those who yielded; lone: rounded up. */
+static weft_task *steal_yielders(
+	struct wf_proc *p, struct wf_proc *v, bool lone)
+{
+	struct wf_batch batch = { 0 };
+	uint32_t count, n;
+	weft_task *first;
+
+	wf_lock(&v->yield_lock);
+	count = wf_load_rlx(&v->yielders.count);
+	n = lone ? count - count / 2 : count / 2;
+	if (n > 0)
+		wf_yielders_cut(v, n, &batch);
+	wf_unlock(&v->yield_lock);
+	first = wf_batch_take(&batch);
+	if (first == NULL)
+		return NULL;
+	wf_bump(&p->counters.steals, 1);
+	wf_bump(&p->counters.stolen, n);
+	if (!wf_batch_is_empty(&batch))
+		wf_inject_push(p->inject, &batch);
+	return first;
+}
+
 /* Take from v what may be taken; lone: also what is alone there. */
 static weft_task *take_from(struct wf_proc *p, struct wf_proc *v, bool lone)
 {
@@ -67,6 +91,8 @@ static weft_task *take_from(struct wf_proc *p, struct wf_proc *v, bool lone)
 	task = steal_queue(p, v, lone);
 	if (task == NULL && lone && wf_runq_len(&p->runq) == 0)
 		task = steal_slot(p, v);
+	if (task == NULL && wf_runq_len(&p->runq) == 0)
+		task = steal_yielders(p, v, lone);
 	wf_rob_end(v);
 	return task ? got(p, v, task) : NULL;
 }
@@ -77,13 +103,13 @@ static weft_task *rob(struct wf_search *s, uint32_t i, bool last)
 	struct wf_proc *p = s->p, *v = &p->group->procs[i];
 	bool still = wf_load_rlx(&v->counters.ticks) == s->ticks[i];
 	bool stuck = still && s->now_ns - s->start_ns >= WF_STUCK_NS;
-	size_t len = wf_runq_len(&v->runq);
+	size_t backlog = wf_proc_backlog(v);
 
-	if (len == 0 && wf_load_rlx(&v->slot) == 0)
+	if (backlog == 0)
 		return NULL;
 	if (!stuck) {
 		s->lone |= still;
-		if (len < 2 || !wf_steal_allowed(v))
+		if (backlog < 2 || !wf_steal_allowed(v))
 			return NULL;
 	}
 	return take_from(p, v, last && stuck);

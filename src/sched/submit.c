@@ -7,12 +7,16 @@
 #include <errno.h>
 
 #include "sched/runtime.h"
+#include "sched/share.h"
 
 /* Make room in the full queue of p. */
 static void offload(struct wf_proc *p)
 {
-	bool before = wf_yielders_wait_local(p) && !p->yielders.moved;
 	struct wf_batch batch = { 0 };
+	bool alone = wf_yielders_hold(p);
+	bool before = wf_yielders_wait_local(p) && !p->yielders.moved;
+
+	wf_yielders_let_go(p, alone);
 
 	/* Often it is full of tickets that were run by who joined them. */
 	if (wf_runq_sift(&p->runq, wf_fiber_is_fresh) <= p->runq.mask / 2)
@@ -22,8 +26,10 @@ static void offload(struct wf_proc *p)
 	if (!wf_batch_is_empty(&batch))
 		wf_inject_push(p->inject, &batch);
 	if (before) {
+		alone = wf_yielders_hold(p);
 		p->yielders.global_mark = wf_inject_pushed(p->inject);
 		p->yielders.moved = true;
+		wf_yielders_let_go(p, alone);
 	}
 }
 
@@ -47,16 +53,12 @@ void wf_push_next_slow(struct wf_proc *p, wf_entry e)
 
 void wf_push_yield(struct wf_proc *p, weft_task *task)
 {
-	struct wf_batch batch = { 0 };
+	bool alone = wf_yielders_hold(p);
 
-	if (!wf_load_rlx(&p->coarse) && wf_task_is_fiber(task)) {
-		wf_yielders_add(p, task);
-		return;
-	}
-	/* Coarse tasks do not wait in private; nor do tasks that are small. */
-	wf_batch_add(&batch, task);
-	wf_inject_push(p->inject, &batch);
-	wf_wake_for_coarse(p);
+	wf_yielders_add(p, task);
+	wf_yielders_let_go(p, alone);
+	if (wf_load_rlx(&p->coarse))
+		wf_wake_for_coarse(p);
 }
 
 void wf_outside_enter(struct weft_rt *rt)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "sched/idle.h"
 #include "sched/park.h"
 #include "sched/run.h"
 #include "sched/runtime.h"
@@ -34,6 +35,7 @@ static void farewell(struct wf_thread *t)
 static void thread_main(void *arg)
 {
 	struct wf_thread *t = arg;
+	weft_task *task;
 
 	wf_os_self_set(t);
 	if (wf_overflow_enter(&t->alternate) != 0)
@@ -42,8 +44,12 @@ static void thread_main(void *arg)
 	wf_proc_clock(t->proc, wf_os_now_ns());
 	if (t->rt->monitor.started)
 		wf_monitor_rouse(t->rt);
-	wf_loop_begin(t);
-	give_stack(t->rt, t->spent);
+	/* Its waker counts it as searching: so that is what it begins with. */
+	task = wf_idle(t);
+	if (task != NULL) {
+		wf_loop_begin(t, task);
+		give_stack(t->rt, t->spent);
+	}
 	wf_overflow_leave(&t->alternate);
 	wf_os_self_set(NULL);
 	farewell(t);

@@ -8,8 +8,8 @@
  *	count	what is left to wait for
  *
  * Who lowers the count to zero while WAITERS is set drains: it takes the lock
- * and claims each waiter, stores 0 into the word, its last access to the group,
- * and only then lets the waiters go.  Until that store the word is not zero, so
+ * and claims each waiter, clears both bits, its last access to the group, and
+ * only then lets the waiters go.  Until that the word is not zero, so
  * nobody else returns 0 and frees the group; who comes in between joins the list
  * and is drained too.
  *
@@ -123,7 +123,7 @@ static wf_noinline void drain(weft_group *g)
 	 * [pair: group.zero] The last access to the group: whoever sees zero,
 	 * or is let go below, may free it.
 	 */
-	wf_store_rel(word_of(g), 0);
+	(void)wf_and_acqrel(word_of(g), ~(WF_GROUP_LOCK | WF_GROUP_WAITERS));
 	for (; held != NULL; held = next) {
 		next = held->next;
 		wf_waiter_release(held);

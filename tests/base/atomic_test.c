@@ -73,6 +73,23 @@ static void additions_return_the_old_value(void **state)
 	assert_int_equal(wf_load_rlx(&word), UINT32_MAX);
 }
 
+static void bits_return_what_was_there_before(void **state)
+{
+	_Atomic(uint64_t) word = 0x5;
+
+	(void)state;
+	assert_int_equal(wf_or_rlx(&word, 0x6), 0x5);
+	assert_int_equal(wf_or_acqrel(&word, 0x10), 0x7);
+	assert_int_equal(wf_load_rlx(&word), 0x17);
+	assert_int_equal(wf_and_rlx(&word, ~(uint64_t)0x2), 0x17);
+	assert_int_equal(wf_and_acqrel(&word, ~(uint64_t)0x18), 0x15);
+	assert_int_equal(wf_load_rlx(&word), 0x5);
+	assert_true(wf_or_rlx(&word, UINT64_C(1) << 63) == 0x5);
+	assert_true(wf_and_rlx(&word, UINT64_C(1) << 63) ==
+		((UINT64_C(1) << 63) | 0x5));
+	assert_true(wf_load_rlx(&word) == UINT64_C(1) << 63);
+}
+
 /* A failure stores nothing and says what is there. */
 #define CHECK_CAS_FAILS(cas)                                               \
 	do {                                                               \
@@ -134,7 +151,7 @@ struct post {
 	uint32_t message;
 	_Atomic(uint32_t) atomic_message;
 	bool fences;
-	long wrong;			/* by the receiver */
+	long wrong; /* by the receiver */
 };
 
 static void pause_now_and_then(unsigned *spins)
@@ -211,6 +228,51 @@ static void so_do_fences(void **state)
 	pass_messages(true);
 }
 
+/*
+ * Two threads set and clear a bit each: neither disturbs the other's.  Each bit
+ * guards a plain variable, passed on by the orders.
+ */
+struct bits {
+	_Atomic(uint32_t) word;
+	uint32_t counted; /* by whoever has bit 0 */
+	_Atomic(long) wrong;
+};
+
+/* Bit 0 is a lock; the thread's own bit is its alone. */
+static void *set_and_clear(void *arg)
+{
+	struct bits *b = arg;
+	uint32_t own = 1u << (wf_add_rlx(&b->word, 2) / 2 % 2 ? 31 : 30);
+	unsigned spins = 0;
+
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		if (wf_or_rlx(&b->word, own) & own)
+			wf_add_rlx(&b->wrong, 1);
+		while (wf_or_acqrel(&b->word, 1) & 1)
+			pause_now_and_then(&spins);
+		b->counted++;
+		if (!(wf_and_acqrel(&b->word, ~1u) & 1))
+			wf_add_rlx(&b->wrong, 1);
+		if (!(wf_and_rlx(&b->word, ~own) & own))
+			wf_add_rlx(&b->wrong, 1);
+	}
+	return NULL;
+}
+
+static void bits_of_several_threads_do_not_disturb(void **state)
+{
+	struct bits b = { 0 };
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, set_and_clear, &b), 0);
+	set_and_clear(&b);
+	pthread_join(thread, NULL);
+	assert_int_equal(wf_load_rlx(&b.wrong), 0);
+	assert_int_equal(b.counted, 2 * MESSAGES);
+	assert_int_equal(wf_load_rlx(&b.word), 4);
+}
+
 /* Store buffering: see litmus.h. */
 static uint32_t store_fence_load(
 	_Atomic(uint32_t) *mine, _Atomic(uint32_t) *theirs)
@@ -268,10 +330,12 @@ int main(void)
 		cmocka_unit_test(loads_and_stores),
 		cmocka_unit_test(exchanges_return_the_old_value),
 		cmocka_unit_test(additions_return_the_old_value),
+		cmocka_unit_test(bits_return_what_was_there_before),
 		cmocka_unit_test(compare_and_swap),
 		cmocka_unit_test(compare_and_swap_weakly),
 		cmocka_unit_test(a_release_passes_a_message_to_an_acquire),
 		cmocka_unit_test(so_do_fences),
+		cmocka_unit_test(bits_of_several_threads_do_not_disturb),
 		cmocka_unit_test(a_full_fence_orders_a_store_before_a_load),
 		cmocka_unit_test(so_does_the_one_total_order),
 	};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/bench/bench_test.c - rounds alternate, the median is the median, and a
- * bench that fails is reported and not run again.
+ * tests/bench/bench_test.c - rounds alternate, the median is the median, a
+ * bench that fails is reported and not run again, one that wants fewer rounds
+ * gets them, and what a round tells is brought together.
  */
 #include "bench/bench.h"
 
@@ -65,6 +66,71 @@ static void rounds_alternate(void **state)
 	assert_int_equal(r[2].rounds, 0);
 }
 
+/* Each round takes longer, and has more of everything, than the one before. */
+static int grows(const struct bench *b, struct bench_sample *s)
+{
+	uint64_t n = (uint64_t)++calls;
+
+	strcat(order, b->name);
+	*s = (struct bench_sample){
+		.ops = 10,
+		.ns = (int64_t)(100 * n),
+		.cpu_ns = (int64_t)n * 2000000,
+		.user_ns = (int64_t)n * 1000000,
+		.peak_rss_kb = (long)n,
+		.from = { n, n, n, n, n, n, n },
+		.facts = { .parked = n },
+	};
+	return 0;
+}
+
+static void samples_come_together(void **state)
+{
+	const struct bench a = { .name = "a", .measure = grows };
+	const struct bench b = { .name = "b", .measure = grows, .rounds = 1 };
+	const struct bench *all[] = { &a, &b };
+	struct bench_result r[2];
+	const uint64_t *sum;
+
+	(void)state;
+	order[0] = '\0';
+	calls = 0;
+	bench_run(all, 2, 3, false, r);
+	assert_string_equal(order, "abaa");
+
+	/* a had calls 1, 3 and 4. */
+	assert_int_equal(r[0].rounds, 3);
+	assert_int_equal((int)bench_median(&r[0]), 30);
+	assert_int_equal((int)(r[0].total_ms * 1e6), 300);
+	assert_int_equal((int)(r[0].cpu_ms * 30), 160);
+	assert_int_equal((int)(r[0].user_ms * 30), 80);
+	assert_int_equal(r[0].peak_rss_kb, 4);
+	assert_int_equal(r[0].facts.parked, 4);
+	sum = &r[0].from.ticks;
+	for (size_t i = 0; i < sizeof(r[0].from) / sizeof(*sum); i++)
+		assert_int_equal(sum[i], 8);
+
+	assert_int_equal(r[1].rounds, 1);
+	assert_int_equal(r[1].from.wakes_futile, 2);
+}
+
+/* Two of five rounds are the first and one in the middle. */
+static void few_rounds_are_spread(void **state)
+{
+	const struct bench a = { .name = "a", .measure = grows };
+	const struct bench b = { .name = "b", .measure = grows, .rounds = 2 };
+	const struct bench c = { .name = "c", .measure = grows, .rounds = 9 };
+	const struct bench *all[] = { &a, &b, &c };
+	struct bench_result r[3];
+
+	(void)state;
+	order[0] = '\0';
+	bench_run(all, 3, 5, false, r);
+	assert_string_equal(order, "abcacacabcac");
+	assert_int_equal(r[1].rounds, 2);
+	assert_int_equal(r[2].rounds, 5);
+}
+
 static void every_floor_works(void **state)
 {
 	(void)state;
@@ -87,6 +153,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rounds_alternate),
+		cmocka_unit_test(samples_come_together),
+		cmocka_unit_test(few_rounds_are_spread),
 		cmocka_unit_test(every_floor_works),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/queue/entry_test.c - an entry gives back its task and its tag, for
- * whatever address a task may have.
+ * tests/queue/entry_test.c - an entry gives back its task, its tag and,
+ * if it is a ticket, its use, for whatever address a task may have.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,10 @@ static void an_entry_keeps_task_and_tag(void **state)
 	}
 }
 
-/* The tag takes the one bit that the alignment of a task leaves free. */
+/*
+ * The tag takes the one bit that the alignment of a task leaves free, and the
+ * use of a ticket the highest byte, which only tickets have to spare.
+ */
 static void addresses_keep_all_their_bits(void **state)
 {
 	(void)state;
@@ -39,9 +42,30 @@ static void addresses_keep_all_their_bits(void **state)
 		weft_task *task = (weft_task *)((uintptr_t)1 << bit);
 
 		assert_ptr_equal(wf_entry_task(wf_entry_of(task)), task);
+		assert_false(wf_entry_is_ticket(wf_entry_of(task)));
+		if (bit >= WF_TICKET_USE_SHIFT)
+			continue;
 		assert_ptr_equal(
 			wf_entry_task(wf_entry_ticket(task, 255)), task);
-		assert_false(wf_entry_is_ticket(wf_entry_of(task)));
+		assert_ptr_equal(wf_entry_task(wf_entry_ticket(task, 0)), task);
+	}
+}
+
+/* Tickets for two uses of the same memory differ, but not in their task. */
+static void a_ticket_keeps_its_use(void **state)
+{
+	weft_task task;
+	wf_entry last = wf_entry_ticket(&task, 255);
+
+	(void)state;
+	for (unsigned use = 0; use < 256; use++) {
+		wf_entry ticket = wf_entry_ticket(&task, (uint8_t)use);
+
+		assert_int_equal(wf_entry_use(ticket), use);
+		assert_true(wf_entry_is_ticket(ticket));
+		assert_ptr_equal(wf_entry_task(ticket), &task);
+		assert_true(ticket != last);
+		last = ticket;
 	}
 }
 
@@ -58,6 +82,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_entry_keeps_task_and_tag),
 		cmocka_unit_test(addresses_keep_all_their_bits),
+		cmocka_unit_test(a_ticket_keeps_its_use),
 		cmocka_unit_test(zero_is_no_entry),
 	};
 

@@ -40,8 +40,7 @@ static void expect_take(struct wf_inject *q, size_t max, size_t at, size_t n)
 	assert_int_equal(wf_inject_take(q, max, &out), n);
 	assert_int_equal(out.count, n);
 	for (size_t i = 0; i < n; i++)
-		assert_ptr_equal(
-			wf_batch_take(&out), &tasks[(at + i) % TASKS]);
+		assert_ptr_equal(wf_batch_take(&out), &tasks[(at + i) % TASKS]);
 }
 
 static void all_zero_is_empty(void **state)
@@ -98,6 +97,36 @@ static void a_take_appends_to_what_the_taker_has(void **state)
 	assert_ptr_equal(wf_batch_take(&out), &tasks[1]);
 }
 
+/* A mark is passed when the last task before it is taken, not sooner (I2). */
+static void a_mark_is_passed_when_all_before_it_is_taken(void **state)
+{
+	struct wf_inject q = { 0 };
+	uint64_t mark;
+
+	(void)state;
+	assert_int_equal(wf_inject_pushed(&q), 0);
+	assert_true(wf_inject_passed(&q, wf_inject_pushed(&q)));
+	push(&q, 0, 3);
+	push(&q, 3, 2);
+	mark = wf_inject_pushed(&q);
+	assert_int_equal(mark, 5);
+	push(&q, 5, 4);
+	assert_int_equal(wf_inject_pushed(&q), 9);
+	for (size_t at = 0; at < 5; at++) {
+		assert_false(wf_inject_passed(&q, mark));
+		expect_take(&q, 1, at, 1);
+	}
+	assert_true(wf_inject_passed(&q, mark));
+	assert_false(wf_inject_passed(&q, wf_inject_pushed(&q)));
+	/* A take that finds nothing passes nothing. */
+	expect_take(&q, 0, 5, 0);
+	assert_false(wf_inject_passed(&q, mark + 1));
+	expect_take(&q, 10, 5, 4);
+	assert_true(wf_inject_passed(&q, wf_inject_pushed(&q)));
+	expect_take(&q, 10, 9, 0);
+	assert_false(wf_inject_passed(&q, wf_inject_pushed(&q) + 1));
+}
+
 /* Random batches in, random numbers out; the queue holds [taken, pushed). */
 static void any_sequence_keeps_the_order(void **state)
 {
@@ -127,6 +156,9 @@ static void any_sequence_keeps_the_order(void **state)
 					&tasks[taken++ % TASKS]);
 		}
 		assert_int_equal(wf_inject_len(&q), pushed - taken);
+		assert_int_equal(wf_inject_pushed(&q), pushed);
+		assert_true(wf_inject_passed(&q, taken));
+		assert_false(wf_inject_passed(&q, taken + 1));
 	}
 }
 
@@ -187,6 +219,7 @@ int main(void)
 		cmocka_unit_test(a_take_is_limited_by_max_and_by_what_there_is),
 		cmocka_unit_test(what_is_in_front_is_older_than_the_back),
 		cmocka_unit_test(a_take_appends_to_what_the_taker_has),
+		cmocka_unit_test(a_mark_is_passed_when_all_before_it_is_taken),
 		cmocka_unit_test(any_sequence_keeps_the_order),
 		cmocka_unit_test(a_push_takes_no_longer_for_a_million_tasks),
 	};

@@ -121,6 +121,23 @@ static void ring_pop(struct ring *r)
 	ring_check(r);
 }
 
+/* The same for who knows that it is alone: a call of the lock-free kind. */
+static void ring_pop_alone(struct ring *r)
+{
+	wf_entry e;
+
+	if (ops != &wf_runq_ops) {
+		ring_pop(r);
+		return;
+	}
+	assert_int_equal(wf_runq_peek(&r->q), r->len > 0 ? r->model[0] : 0);
+	e = wf_runq_pop_alone(&r->q);
+	assert_int_equal(e, r->len > 0 ? r->model[0] : 0);
+	if (r->len > 0)
+		model_drop(r, 1, 1);
+	ring_check(r);
+}
+
 static void ring_drain(struct ring *r)
 {
 	while (r->len > 0)
@@ -202,6 +219,35 @@ static void ring_offload(struct ring *r)
 	assert_true(wf_batch_is_empty(&out));
 	assert_int_equal(claims_made, tickets);
 	model_drop(r, n, n);
+	ring_check(r);
+}
+
+/* As a claim, and counted like one. */
+static bool is_fresh(wf_entry ticket)
+{
+	return claim(ticket);
+}
+
+/* The queue is full: dead tickets go, all others keep their order. */
+static void ring_sift(struct ring *r)
+{
+	size_t tickets = 0, left = 0;
+
+	memset(claims, 0, sizeof(claims));
+	claims_made = 0;
+	for (size_t i = 0; i < r->len; i++) {
+		weft_task *task = wf_entry_task(r->model[i]);
+		bool ticket = wf_entry_is_ticket(r->model[i]);
+
+		tickets += ticket;
+		if (ticket && is_dead(task))
+			queued[task - tasks] = false;
+		else
+			r->model[left++] = r->model[i];
+	}
+	r->len = left;
+	assert_int_equal(wf_runq_sift(&r->q, is_fresh), left);
+	assert_int_equal(claims_made, tickets);
 	ring_check(r);
 }
 
@@ -387,6 +433,47 @@ static void offload_claims_tickets_and_drops_dead_ones(void **state)
 	}
 }
 
+static void popping_alone_is_popping(void **state)
+{
+	struct ring r;
+
+	(void)state;
+	for (size_t c = 0; c < CAPS; c++) {
+		for (size_t n = 0; n <= caps[c]; n++) {
+			ring_open(&r, caps[c], bases[n % BASES]);
+			ring_fill(&r, n);
+			while (r.len > 0) {
+				ring_pop_alone(&r);
+				ring_pop(&r);
+			}
+			ring_pop_alone(&r);
+			ring_push(&r, n % 2);
+			ring_pop_alone(&r);
+		}
+	}
+}
+
+/* All kinds of entries at all places of a short queue, which then has room. */
+static void sifting_drops_dead_tickets_only(void **state)
+{
+	struct ring r;
+
+	(void)state;
+	if (ops != &wf_runq_ops)
+		skip();
+	for (unsigned pattern = 0; pattern < 256; pattern++) {
+		ring_open(&r, 8, bases[pattern % BASES]);
+		for (unsigned i = 0; i < 8; i++)
+			ring_push(&r, pattern >> i & 1);
+		ring_sift(&r);
+		while (ring_room(&r) > 0)
+			ring_push(&r, true);
+		ring_push(&r, true);
+		ring_sift(&r);
+		ring_drain(&r);
+	}
+}
+
 /* ------------------------------------------------------------------------ */
 /* Everything, in any order, against the model. */
 
@@ -396,7 +483,7 @@ static void model_step(
 	uint32_t many = wf_random_below(random, 8) ? 4 : CAP_MAX;
 	uint32_t n = wf_random_below(random, many);
 
-	switch (wf_random_below(random, 8)) {
+	switch (wf_random_below(random, 9)) {
 	case 0:
 	case 1:
 	case 2:
@@ -412,10 +499,16 @@ static void model_step(
 		ring_grab(mine, n);
 		break;
 	case 6:
+		ring_pop_alone(mine);
+		break;
+	case 7:
 		ring_steal(mine, other, wf_random_below(random, 2));
 		break;
 	default:
-		ring_offload(mine);
+		if (ring_room(mine) == 0 && ops == &wf_runq_ops)
+			ring_sift(mine);
+		else
+			ring_offload(mine);
 	}
 }
 
@@ -512,6 +605,8 @@ int runq_suite(const struct wf_runq_ops *of)
 		cmocka_unit_test(a_grab_takes_up_to_max),
 		cmocka_unit_test(offload_takes_the_older_half_rounded_up),
 		cmocka_unit_test(offload_claims_tickets_and_drops_dead_ones),
+		cmocka_unit_test(popping_alone_is_popping),
+		cmocka_unit_test(sifting_drops_dead_tickets_only),
 		cmocka_unit_test(any_sequence_does_what_the_model_does),
 		cmocka_unit_test(indices_grow_past_32_and_63_bits),
 		cmocka_unit_test(a_check_finds_what_is_broken),

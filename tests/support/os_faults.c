@@ -10,9 +10,9 @@
 #include "base/atomic.h"
 #include "os/os.h"
 
-/* The plan: by the thread that makes it, while no other runs. */
-static unsigned planned_kinds;
-static size_t planned_nth, planned_times;
+/* The plan: by the thread that makes it; threads of a runtime may look on. */
+static _Atomic(unsigned) planned_kinds;
+static _Atomic(size_t) planned_nth, planned_times;
 static bool no_guards;
 static size_t limit;
 static void (*spy)(void *arg, unsigned kind);
@@ -60,9 +60,9 @@ void os_faults_clear(void)
 
 void os_faults_plan(unsigned kinds, size_t nth, size_t times)
 {
-	planned_kinds = kinds;
-	planned_nth = nth;
-	planned_times = times;
+	wf_store_rlx(&planned_kinds, kinds);
+	wf_store_rlx(&planned_nth, nth);
+	wf_store_rlx(&planned_times, times);
 	for (size_t i = 0; i < OS_FAULTS_KINDS; i++)
 		wf_store_rlx(&calls[i], 0);
 	wf_store_rlx(&planned_calls, 0);
@@ -71,7 +71,7 @@ void os_faults_plan(unsigned kinds, size_t nth, size_t times)
 
 void os_faults_repair(void)
 {
-	planned_times = 0;
+	wf_store_rlx(&planned_times, 0);
 }
 
 void os_faults_no_guards(bool refuse)
@@ -132,18 +132,17 @@ static void let_go(void *p, size_t bytes)
 	wf_sub_rlx(&held_sum, (size_t)p);
 }
 
-/* A call of this kind is made: is it one of those that fail? */
-static bool fails(unsigned kind)
+bool os_faults_hit(unsigned kind)
 {
-	size_t nth;
+	size_t first = wf_load_rlx(&planned_nth), nth;
 
 	if (spy != NULL)
 		spy(spy_arg, kind);
 	wf_add_rlx(&calls[__builtin_ctz(kind)], 1);
-	if (!(planned_kinds & kind))
+	if (!(wf_load_rlx(&planned_kinds) & kind))
 		return false;
 	nth = wf_add_rlx(&planned_calls, 1) + 1;
-	if (nth < planned_nth || nth - planned_nth >= planned_times)
+	if (nth < first || nth - first >= wf_load_rlx(&planned_times))
 		return false;
 	wf_add_rlx(&injected, 1);
 	return true;
@@ -154,8 +153,9 @@ static bool fails(unsigned kind)
 
 int __wrap_wf_os_vm_map(void **addr, size_t bytes)
 {
-	int err = fails(OS_FAULTS_MAP) ? -ENOMEM :
-					 __real_wf_os_vm_map(addr, bytes);
+	int err = os_faults_hit(OS_FAULTS_MAP)
+		? -ENOMEM
+		: __real_wf_os_vm_map(addr, bytes);
 
 	if (err == 0)
 		hold(*addr, bytes);
@@ -172,7 +172,7 @@ int __wrap_wf_os_vm_guard(const struct wf_os_span *spans, size_t n)
 {
 	if (no_guards)
 		return -ENOTSUP;
-	if (fails(OS_FAULTS_GUARD)) {
+	if (os_faults_hit(OS_FAULTS_GUARD)) {
 		(void)__real_wf_os_vm_guard(spans, n / 2);
 		return -ENOMEM;
 	}
@@ -181,13 +181,14 @@ int __wrap_wf_os_vm_guard(const struct wf_os_span *spans, size_t n)
 
 int __wrap_wf_os_vm_protect(void *addr, size_t bytes)
 {
-	return fails(OS_FAULTS_PROTECT) ? -ENOMEM :
-					  __real_wf_os_vm_protect(addr, bytes);
+	return os_faults_hit(OS_FAULTS_PROTECT)
+		? -ENOMEM
+		: __real_wf_os_vm_protect(addr, bytes);
 }
 
 int __wrap_wf_os_vm_discard(const struct wf_os_span *spans, size_t n)
 {
-	if (fails(OS_FAULTS_DISCARD)) {
+	if (os_faults_hit(OS_FAULTS_DISCARD)) {
 		(void)__real_wf_os_vm_discard(spans, n / 2);
 		return -ENOMEM;
 	}
@@ -201,7 +202,8 @@ size_t __wrap_wf_os_vm_map_limit(void)
 
 void *__wrap_wf_os_alloc(size_t bytes)
 {
-	void *p = fails(OS_FAULTS_ALLOC) ? NULL : __real_wf_os_alloc(bytes);
+	void *p = os_faults_hit(OS_FAULTS_ALLOC) ? NULL
+						 : __real_wf_os_alloc(bytes);
 
 	if (p != NULL)
 		hold(p, 0);

@@ -24,9 +24,10 @@ enum {
 	OS_FAULTS_PROTECT = 4,
 	OS_FAULTS_DISCARD = 8,
 	OS_FAULTS_ALLOC = 16,
+	OS_FAULTS_THREAD = 32,	/* by the test itself: os_faults_hit */
 };
 
-#define OS_FAULTS_KINDS 5
+#define OS_FAULTS_KINDS 6
 #define OS_FAULTS_ALL ((1u << OS_FAULTS_KINDS) - 1)
 #define OS_FAULTS_FOREVER SIZE_MAX
 
@@ -38,6 +39,12 @@ void os_faults_clear(void);
  * and those after it, as many as times, fail with -ENOMEM.  Clears the counts.
  */
 void os_faults_plan(unsigned kinds, size_t nth, size_t times);
+
+/*
+ * A call of this kind is made: it is counted; is it one of those that fail?
+ * For calls that only one test stands in for.
+ */
+bool os_faults_hit(unsigned kind);
 
 /* The fault is repaired: no call fails any more. */
 void os_faults_repair(void);

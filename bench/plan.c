@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench/plan.c - makes rows of workloads, implementations and workers.
+ */
+#include "bench/plan.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "bench/workloads.h"
+
+const struct bench *bench_plan_find(const struct bench_plan *p,
+	const struct bench_load *load, const struct bench_impl *on,
+	unsigned workers)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		const struct bench *b = &p->row[i];
+
+		if (b->load == load && b->on == on && b->workers == workers)
+			return b;
+	}
+	return NULL;
+}
+
+const struct bench *bench_plan_named(
+	const struct bench_plan *p, const char *name)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (strcmp(p->row[i].name, name) == 0)
+			return &p->row[i];
+	return NULL;
+}
+
+static struct bench *add(struct bench_plan *p, const struct bench *b)
+{
+	wf_assert(p->n < BENCH_PLAN_MAX, "the bench plan has no row left");
+	p->row[p->n] = *b;
+	return &p->row[p->n++];
+}
+
+void bench_plan_floor(struct bench_plan *p, const struct bench *floor)
+{
+	if (bench_plan_named(p, floor->name) == NULL)
+		add(p, floor);
+}
+
+static void add_load(struct bench_plan *p, const struct bench_load *load,
+	const struct bench_impl *on, unsigned workers, double scale)
+{
+	bool judged = on == &bench_weft && workers == 1;
+	const struct bench b = {
+		.name = load->name,
+		.what = load->what,
+		.impl = on->name,
+		.workers = workers,
+		.limit = judged ? load->limit : 0,
+		.measure = bench_load_measure,
+		.rounds = load->rounds,
+		.hidden = on == &bench_plain,
+		.load = load,
+		.on = on,
+		.scale = scale,
+	};
+
+	if (bench_plan_find(p, load, on, workers) == NULL)
+		add(p, &b);
+}
+
+void bench_plan_load(struct bench_plan *p, const struct bench_load *load,
+	const struct bench_wish *wish, bool named)
+{
+	size_t first = p->n;
+
+	for (size_t i = 0; bench_impls[i] != NULL; i++) {
+		const struct bench_impl *on = bench_impls[i];
+		bool asked = wish->impl == on && named;
+
+		if ((wish->impl != NULL && wish->impl != on) ||
+			(!bench_fits(load, on) && !asked))
+			continue;
+		for (int k = 0; k < 2; k++) {
+			unsigned workers = wish->workers ? wish->workers
+							 : load->workers[k];
+
+			if (workers > 0)
+				add_load(p, load, on, workers, wish->scale);
+		}
+	}
+	if (p->n > first && load->plain != NULL)
+		add_load(p, load, &bench_plain, 1, wish->scale);
+	for (size_t i = first; i < p->n; i++)
+		p->row[i].named = named;
+}
+
+static void add_hidden(struct bench_plan *p, const char *name)
+{
+	const struct bench *floor = bench_floors;
+
+	while (strcmp(floor->name, name) != 0)
+		floor++;
+	if (bench_plan_named(p, name) == NULL)
+		add(p, floor)->hidden = true;
+}
+
+void bench_plan_complete(struct bench_plan *p)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < p->n; i++)
+		any = any || p->row[i].load != NULL;
+	if (any)
+		add_hidden(p, "floor-cas");
+	if (bench_plan_named(p, bench_million.name) != NULL)
+		add_hidden(p, "floor-fault");
+}
+
+void bench_plan_run(const struct bench_plan *p, unsigned rounds, bool progress,
+	struct bench_result *results)
+{
+	const struct bench *rows[BENCH_PLAN_MAX];
+
+	for (size_t i = 0; i < p->n; i++)
+		rows[i] = &p->row[i];
+	bench_run(rows, p->n, rounds, progress, results);
+}

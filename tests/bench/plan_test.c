@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/bench/plan_test.c - every workload gets its rows, each once, and what
+ * they are compared with is there but hidden.
+ */
+#include "bench/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/workloads.h"
+
+static struct bench_plan plan;
+
+static void empty(void)
+{
+	memset(&plan, 0, sizeof(plan));
+}
+
+static void a_row_for_each_number_of_workers(void **state)
+{
+	const struct bench_wish wish = { .scale = 0.5 };
+	const struct bench *b;
+
+	(void)state;
+	empty();
+	bench_plan_load(&plan, &bench_spawn_join, &wish, false);
+	bench_plan_load(&plan, &bench_spawn_join, &wish, false);
+	assert_int_equal(plan.n, 4);
+	b = bench_plan_find(&plan, &bench_spawn_join, &bench_weft, 1);
+	assert_non_null(b);
+	assert_true(b->scale == 0.5 && b->limit == 8 && !b->hidden);
+	b = bench_plan_find(&plan, &bench_spawn_join, &bench_weft, 2);
+	assert_non_null(b);
+	assert_true(b->limit == 0);
+	b = bench_plan_find(&plan, &bench_spawn_join, &bench_pool, 1);
+	assert_non_null(b);
+	assert_true(b->limit == 0);
+	assert_non_null(
+		bench_plan_find(&plan, &bench_spawn_join, &bench_pool, 2));
+}
+
+static void wishes_come_true(void **state)
+{
+	struct bench_wish wish = { .workers = 3, .scale = 1 };
+
+	(void)state;
+	empty();
+	bench_plan_load(&plan, &bench_spawn_join, &wish, true);
+	assert_int_equal(plan.n, 2);
+	assert_int_equal(plan.row[0].workers, 3);
+	assert_true(plan.row[0].named);
+
+	/* What does not fit has no row, unless somebody asks for it. */
+	wish.impl = &bench_pool;
+	bench_plan_load(&plan, &bench_yields, &wish, false);
+	assert_int_equal(plan.n, 2);
+	bench_plan_load(&plan, &bench_yields, &wish, true);
+	assert_int_equal(plan.n, 3);
+	assert_ptr_equal(plan.row[2].on, &bench_pool);
+}
+
+static void what_is_compared_with_is_hidden(void **state)
+{
+	const struct bench_wish wish = { .scale = 1 };
+	const struct bench *b;
+
+	(void)state;
+	empty();
+	bench_plan_complete(&plan);
+	assert_int_equal(plan.n, 0);
+	bench_plan_load(&plan, &bench_fib, &wish, false);
+	bench_plan_load(&plan, &bench_million, &wish, false);
+	b = bench_plan_find(&plan, &bench_fib, &bench_plain, 1);
+	assert_non_null(b);
+	assert_true(b->hidden);
+	bench_plan_complete(&plan);
+	b = bench_plan_named(&plan, "floor-cas");
+	assert_true(b != NULL && b->hidden);
+	b = bench_plan_named(&plan, "floor-fault");
+	assert_true(b != NULL && b->hidden);
+}
+
+/* floor-cas was asked for: it is seen, and there once. */
+static void everything_fits(void **state)
+{
+	const struct bench_wish wish = { .scale = 1 };
+	size_t n;
+
+	(void)state;
+	empty();
+	for (const struct bench *b = bench_floors; b->name; b++)
+		bench_plan_floor(&plan, b);
+	for (size_t i = 0; bench_loads[i] != NULL; i++)
+		bench_plan_load(&plan, bench_loads[i], &wish, false);
+	n = plan.n;
+	bench_plan_complete(&plan);
+	assert_int_equal(plan.n, n);
+	assert_false(bench_plan_named(&plan, "floor-cas")->hidden);
+	for (size_t i = 0; bench_loads[i] != NULL; i++)
+		assert_non_null(bench_plan_named(&plan, bench_loads[i]->name));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_row_for_each_number_of_workers),
+		cmocka_unit_test(wishes_come_true),
+		cmocka_unit_test(what_is_compared_with_is_hidden),
+		cmocka_unit_test(everything_fits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

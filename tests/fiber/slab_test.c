@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/fiber/slab_test.c - every descriptor is one fiber's at a time, knows
+ * its runtime and has its stack credit with it, wherever it is taken and given.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "fiber/slab.h"
+#include "support/os_faults.h"
+#include "support/threads.h"
+
+enum { CACHES = 2, HELD_MAX = 1000, STEPS = 20000 };
+
+static struct wf_stack_pool stacks;
+static struct wf_fiber_pool pool;
+static struct wf_fiber_cache cache[CACHES];
+static int rt; /* any address will do */
+
+static int begin(void **state)
+{
+	const struct wf_stack_config none = { 0 };
+
+	(void)state;
+	os_faults_clear();
+	memset(cache, 0, sizeof(cache));
+	wf_stack_pool_open(&stacks, &none);
+	wf_fiber_pool_open(&pool, &rt, &stacks, 0);
+	return 0;
+}
+
+static size_t promised(void)
+{
+	struct wf_stack_stats stats;
+
+	wf_stack_pool_stats(&stacks, &stats);
+	return stats.promised;
+}
+
+/* Everything was given back: so are all credits and all memory. */
+static int end(void **state)
+{
+	size_t left;
+
+	(void)state;
+	for (unsigned i = 0; i < CACHES; i++)
+		wf_fiber_cache_close(&cache[i], &pool);
+	left = promised();
+	wf_fiber_pool_close(&pool);
+	wf_stack_pool_close(&stacks);
+	return left == 0 && os_faults_all_returned() ? 0 : -1;
+}
+
+static size_t cached(const struct wf_fiber_cache *c)
+{
+	return c->now.count + c->other.count;
+}
+
+/* A free descriptor, and nobody else's; cls says so. */
+static weft_fiber *take(struct wf_fiber_cache *c)
+{
+	weft_fiber *f = wf_fiber_take(c, &pool);
+
+	assert_non_null(f);
+	assert_int_equal(f->cls, 0);
+	f->cls = 1;
+	return f;
+}
+
+static void give(struct wf_fiber_cache *c, weft_fiber *f)
+{
+	assert_int_equal(f->cls, 1);
+	f->cls = 0;
+	wf_fiber_give(c, &pool, f);
+}
+
+/* Descriptors ever carved, of all slabs. */
+static size_t carved(void)
+{
+	size_t n = 0;
+
+	for (struct wf_slab *s = wf_load_rlx(&pool.slabs); s; s = s->next)
+		n += wf_load_rlx(&s->used);
+	return n;
+}
+
+/* ------------------------------------------------------------------------ */
+/* Descriptors. */
+
+static void visit(weft_fiber *f, void *arg)
+{
+	size_t *seen = arg;
+
+	(*seen)++;
+	f->flags++;
+}
+
+/* More than one slab has; the walk comes to each once, free ones too. */
+static void descriptors_are_whole_and_all_are_walked(void **state)
+{
+	enum { MANY = WF_SLAB_FIBERS + 10 };
+	static weft_fiber *f[MANY];
+	size_t seen = 0;
+
+	(void)state;
+	for (size_t i = 0; i < MANY; i++) {
+		f[i] = take(&cache[0]);
+		assert_int_equal((uintptr_t)f[i] % WF_CACHE_LINE, 0);
+		assert_ptr_equal(wf_fiber_rt(f[i]), &rt);
+		assert_true(wf_task_is_fiber(&f[i]->task));
+		assert_int_equal(wf_load_rlx(&f[i]->state), 0);
+		assert_int_equal(wf_load_rlx(&f[i]->wait), 0);
+	}
+	wf_fiber_pool_walk(&pool, visit, &seen);
+	assert_int_equal(seen, carved());
+	assert_int_equal(seen, MANY + cached(&cache[0]));
+	for (size_t i = 0; i < MANY; i++) {
+		assert_int_equal(f[i]->flags, 1);
+		give(&cache[0], f[i]);
+	}
+	seen = 0;
+	wf_fiber_pool_walk(&pool, visit, &seen);
+	assert_int_equal(seen, carved());
+}
+
+/* What is given in one cache is found by the other: nothing new is carved. */
+static void spawning_here_and_ending_there_neither_leaks(void **state)
+{
+	weft_fiber *f[5 * WF_FIBER_BATCH];
+
+	(void)state;
+	for (int round = 0; round < 20; round++) {
+		for (size_t i = 0; i < 5 * WF_FIBER_BATCH; i++)
+			f[i] = take(&cache[0]);
+		for (size_t i = 0; i < 5 * WF_FIBER_BATCH; i++)
+			give(&cache[1], f[i]);
+		assert_true(cached(&cache[1]) <= 2 * WF_FIBER_BATCH);
+	}
+	assert_true(carved() <= (5 + 2 * CACHES) * WF_FIBER_BATCH);
+}
+
+/* At any level, taking two and giving two stays within the cache. */
+static void nor_bounces(void **state)
+{
+	weft_fiber *f[3 * WF_FIBER_BATCH];
+
+	(void)state;
+	for (size_t i = 0; i < 3 * WF_FIBER_BATCH; i++)
+		f[i] = take(&cache[0]);
+	for (size_t i = 0; i < 3 * WF_FIBER_BATCH; i++) {
+		size_t before = 0;
+
+		give(&cache[0], f[i]);
+		for (int k = 0; k < 5; k++) {
+			weft_fiber *a = take(&cache[0]), *b = take(&cache[0]);
+
+			/* The first time it may have to trade. */
+			assert_true(k == 0 || promised() == before);
+			give(&cache[0], a);
+			give(&cache[0], b);
+			assert_true(k == 0 || promised() == before);
+			before = promised();
+		}
+	}
+}
+
+/* ------------------------------------------------------------------------ */
+/* Credits: one for each descriptor that is out or in a cache. */
+
+static void any_sequence_keeps_a_credit_for_each(void **state)
+{
+	size_t held = 0, steps = threads_rounds(STEPS);
+	weft_fiber *f[HELD_MAX];
+	struct wf_random random;
+
+	(void)state;
+	wf_random_seed(&random, threads_seed());
+	for (size_t i = 0; i < steps; i++) {
+		size_t n = wf_random_below(&random, 150);
+		struct wf_fiber_cache *c =
+			&cache[wf_random_below(&random, CACHES)];
+
+		if (wf_random_below(&random, 2)) {
+			while (n-- > 0 && held < HELD_MAX)
+				f[held++] = take(c);
+		} else {
+			while (n-- > 0 && held > 0)
+				give(c, f[--held]);
+		}
+		assert_int_equal(promised(),
+			held + cached(&cache[0]) + cached(&cache[1]));
+		assert_true(carved() <=
+			HELD_MAX + (2 * CACHES + 1) * WF_FIBER_BATCH);
+	}
+	while (held > 0)
+		give(&cache[0], f[--held]);
+}
+
+/* ------------------------------------------------------------------------ */
+/* No memory: from the nth mapping on, then it is there again. */
+
+static size_t take_until_refused(weft_fiber **f, size_t most)
+{
+	size_t n = 0;
+
+	while (n < most && (f[n] = wf_fiber_take(&cache[0], &pool)) != NULL)
+		n++;
+	return n;
+}
+
+static void no_memory_is_null_and_no_loss(void **state)
+{
+	weft_fiber *f[3 * WF_FIBER_BATCH];
+	size_t got = 0, nth, before;
+
+	(void)state;
+	for (nth = 1; got < 3 * WF_FIBER_BATCH; nth++) {
+		assert_true(nth < 100);
+		os_faults_plan(OS_FAULTS_MAP | OS_FAULTS_ALLOC, nth,
+			OS_FAULTS_FOREVER);
+		got = take_until_refused(f, 3 * WF_FIBER_BATCH);
+		assert_int_equal(promised(), got + cached(&cache[0]));
+		if (got < 3 * WF_FIBER_BATCH) {
+			before = promised();
+			assert_true(os_faults_injected() > 0);
+			assert_int_equal(
+				wf_fiber_cache_fill(&cache[0], &pool), -ENOMEM);
+			assert_int_equal(promised(), before);
+			assert_int_equal(cached(&cache[0]), 0);
+		}
+		/* Repaired: what was refused is there, and not carved twice. */
+		os_faults_repair();
+		got += take_until_refused(f + got, 3 * WF_FIBER_BATCH - got);
+		assert_int_equal(got, 3 * WF_FIBER_BATCH);
+		assert_int_equal(carved(), 3 * WF_FIBER_BATCH);
+		got = os_faults_injected() > 0 ? 0 : got;
+		for (size_t i = 0; i < 3 * WF_FIBER_BATCH; i++)
+			wf_fiber_give(&cache[0], &pool, f[i]);
+		(void)end(NULL);
+		wf_stack_pool_open(&stacks, &(struct wf_stack_config){ 0 });
+		wf_fiber_pool_open(&pool, &rt, &stacks, 0);
+	}
+	assert_true(nth > 3);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Threads with a cache each, one pool, and one who walks. */
+
+struct crowd {
+	struct wf_fiber_cache cache[3];
+	size_t rounds;
+	_Atomic(size_t) wrong;
+	_Atomic(uint32_t) at_work;
+};
+
+static void look(weft_fiber *f, void *arg)
+{
+	struct crowd *c = arg;
+
+	if (wf_fiber_rt(f) != &rt || wf_load_rlx(&f->state) > WF_FIBER_LIVE)
+		wf_add_rlx(&c->wrong, 1);
+}
+
+static void crowd_take(struct crowd *c, unsigned i, weft_fiber **f)
+{
+	*f = wf_fiber_take(&c->cache[i], &pool);
+	if (*f == NULL || wf_xchg_rlx(&(*f)->state, WF_FIBER_LIVE) != 0)
+		wf_add_rlx(&c->wrong, 1);
+}
+
+static void crowd_give(struct crowd *c, unsigned i, weft_fiber *f)
+{
+	if (wf_xchg_rlx(&f->state, 0) != WF_FIBER_LIVE)
+		wf_add_rlx(&c->wrong, 1);
+	wf_fiber_give(&c->cache[i], &pool, f);
+}
+
+static void crowd_run(void *arg, unsigned i)
+{
+	struct crowd *c = arg;
+	weft_fiber *f[200];
+	struct wf_random random;
+
+	if (i == 3) {
+		do
+			wf_fiber_pool_walk(&pool, look, c);
+		while (wf_load_rlx(&c->at_work) > 0);
+		return;
+	}
+	wf_random_seed(&random, threads_seed() + i);
+	for (size_t n = 0; n < c->rounds; n++) {
+		uint32_t some = wf_random_below(&random, 200);
+
+		for (uint32_t k = 0; k < some; k++)
+			crowd_take(c, i, &f[k]);
+		for (uint32_t k = 0; k < some; k++)
+			crowd_give(c, i, f[k]);
+	}
+	wf_sub_rlx(&c->at_work, 1);
+}
+
+static void many_threads_never_share_a_descriptor(void **state)
+{
+	static struct crowd c;
+
+	(void)state;
+	c = (struct crowd){ .rounds = threads_rounds(1000), .at_work = 3 };
+	(void)threads_seed();
+	threads_run(4, crowd_run, &c);
+	assert_int_equal(wf_load_rlx(&c.wrong), 0);
+	assert_int_equal(promised(),
+		cached(&c.cache[0]) + cached(&c.cache[1]) +
+			cached(&c.cache[2]));
+	for (unsigned i = 0; i < 3; i++)
+		wf_fiber_cache_close(&c.cache[i], &pool);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(descriptors_are_whole_and_all_are_walked),
+		TEST(spawning_here_and_ending_there_neither_leaks),
+		TEST(nor_bounces),
+		TEST(any_sequence_keeps_a_credit_for_each),
+		TEST(no_memory_is_null_and_no_loss),
+		TEST(many_threads_never_share_a_descriptor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sched/monitor_test.c - the monitor sends help for what its header says
+ * and for nothing else, and never sleeps while a processor runs (M1).
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "kit.h"
+#include "sched/monitor.h"
+#include "sched/share.h"
+
+enum { PROCS = 4, NAPS = 400 };
+
+#define MIN_NS (50 * WF_NS_PER_US)
+#define MAX_NS WF_NS_PER_MS
+
+static struct wf_group *g = &kit.groups[0];
+static int64_t now_ns;
+
+/* Processor 0 runs, the others sleep; the gate is shut for long. */
+static int begin(void **state)
+{
+	(void)state;
+	kit_open(PROCS, 0);
+	now_ns = 100 * WF_NS_PER_S;
+	kit_run(0);
+	g->gate.phase = WF_GATE_SHUT;
+	g->gate.until_ns = now_ns + 1000 * WF_NS_PER_S;
+	assert_int_equal(wf_monitor_look(&kit.rt, now_ns, 0), MIN_NS);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	kit_close();
+	return 0;
+}
+
+/* So much later; processor 0 has run so many tasks meanwhile. */
+static int64_t look_after(int64_t ns, uint64_t ran)
+{
+	now_ns += ns;
+	wf_bump(&kit.procs[0].counters.ticks, ran);
+	return wf_monitor_look(&kit.rt, now_ns, ns);
+}
+
+/* The lowest sleeper was woken, and no other. */
+static void expect_help(void)
+{
+	assert_true(kit_was_woken(1));
+	assert_int_equal(kit_woken(), 0);
+}
+
+/* ------------------------------------------------------------------------ */
+/* When it looks. */
+
+static void pauses_double_while_there_is_nothing_to_do(void **state)
+{
+	int64_t pause = MIN_NS;
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		int64_t next = look_after(pause, 100);
+
+		assert_int_equal(next, 2 * pause < MAX_NS ? 2 * pause : MAX_NS);
+		pause = next;
+	}
+	assert_int_equal(pause, MAX_NS);
+	/* The gate is measured: at least every 250 us. */
+	g->gate.phase = WF_GATE_ALONE;
+	kit_fill(0, 2);
+	assert_int_equal(look_after(pause, 10000), 250 * WF_NS_PER_US);
+	/* Somebody was sent for: soon again. */
+	assert_int_equal(look_after(MAX_NS, 0), MIN_NS);
+	expect_help();
+}
+
+/* ------------------------------------------------------------------------ */
+/* Whom it sends help. */
+
+/* Tasks of 10 us, and a wake costs 30. */
+static void a_coarse_backlog_worth_more_than_two_wakes(void **state)
+{
+	(void)state;
+	kit_fill(0, 6);
+	(void)look_after(MIN_NS, 5);
+	assert_int_equal(kit_woken(), 0);
+	assert_true(wf_load_rlx(&kit.procs[0].coarse));
+	assert_true(wf_load_rlx(&g->coarse));
+	assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns), 10 * WF_NS_PER_US);
+	kit_fill(0, 1);
+	(void)look_after(MIN_NS, 5);
+	expect_help();
+}
+
+static void what_waits_behind_a_task_that_goes_on(void **state)
+{
+	(void)state;
+	(void)look_after(MIN_NS, 1);
+	kit_fill(0, 1);
+	(void)look_after(MIN_NS, 0);
+	expect_help();
+	/* Also when it is in the slot. */
+	kit_empty(&kit.procs[0]);
+	wf_store_rlx(&kit.procs[0].slot, wf_entry_of(kit_task()));
+	(void)look_after(MIN_NS, 0);
+	expect_help();
+	/* Nothing waits: it may go on. */
+	kit_empty(&kit.procs[0]);
+	(void)look_after(MIN_NS, 0);
+	assert_int_equal(kit_woken(), 0);
+}
+
+static void fine_tasks_only_through_an_open_gate(void **state)
+{
+	(void)state;
+	kit_fill(0, 50);
+	(void)look_after(MIN_NS, 1000);
+	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	assert_false(wf_load_rlx(&g->gate_open));
+	assert_int_equal(kit_woken(), 0);
+	g->gate.phase = WF_GATE_OPEN;
+	(void)look_after(MIN_NS, 1000);
+	assert_true(wf_load_rlx(&g->gate_open));
+	expect_help();
+	/* One that is alone cannot be stolen. */
+	kit_empty(&kit.procs[0]);
+	kit_fill(0, 1);
+	(void)look_after(MIN_NS, 1000);
+	assert_int_equal(kit_woken(), 0);
+}
+
+static void a_task_in_the_global_queue_that_nobody_looks_at(void **state)
+{
+	(void)state;
+	kit_inject(0, 1);
+	(void)look_after(MIN_NS, 100);
+	assert_int_equal(kit_woken(), 0);
+	wf_store_rlx(&g->sleeping, g->all);
+	(void)look_after(MIN_NS, 0);
+	assert_true(kit_was_woken(0));
+	assert_int_equal(kit_woken(), 0);
+}
+
+static void a_searcher_is_help_enough(void **state)
+{
+	(void)state;
+	kit_fill(0, 100);
+	wf_store_rlx(&g->searching, 8);
+	(void)look_after(MIN_NS, 0);
+	assert_int_equal(wf_load_rlx(&g->searching), 8);
+	assert_int_equal(kit_woken(), 0);
+	wf_store_rlx(&g->searching, 0);
+	wf_store_rlx(&g->sleeping, 0);
+	(void)look_after(MIN_NS, 0);
+	assert_int_equal(kit_woken(), 0);
+}
+
+/* What happened while it did not look is no sign of coarse tasks. */
+static void the_first_look_forgets(void **state)
+{
+	(void)state;
+	kit_fill(0, 100);
+	now_ns += WF_NS_PER_S;
+	assert_int_equal(wf_monitor_look(&kit.rt, now_ns, 0), MIN_NS);
+	(void)look_after(MIN_NS, 1000);
+	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	/* So for a processor that slept. */
+	wf_store_rlx(&g->sleeping, g->all);
+	(void)look_after(WF_NS_PER_S, 0);
+	kit_run(0);
+	(void)look_after(MIN_NS, 1000);
+	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	assert_int_equal(kit_woken(), 0);
+}
+
+static void a_queue_that_needed_no_help_for_long_is_alone_again(void **state)
+{
+	struct wf_proc *p = &kit.procs[0];
+
+	(void)state;
+	if (!kit.rt.membarrier)
+		skip();
+	kit_fill(0, 7);
+	(void)look_after(MIN_NS, 1);
+	expect_help();
+	assert_true(wf_share_open(p));
+	kit_empty(p);
+	for (int ms = 1; ms < 20; ms++)
+		(void)look_after(WF_NS_PER_MS, 10000);
+	assert_true(wf_load_rlx(&p->shared));
+	for (int ms = 0; ms < 3; ms++)
+		(void)look_after(WF_NS_PER_MS, 10000);
+	assert_false(wf_load_rlx(&p->shared));
+	assert_false(wf_load_rlx(&p->open));
+}
+
+/* ------------------------------------------------------------------------ */
+/* (M1), with a monitor that runs. */
+
+struct shift {
+	size_t naps;
+	_Atomic(size_t) asleep_on_duty, slept;
+};
+
+/* A processor runs: the monitor wakes up, and stays awake. */
+static void watch(struct shift *s)
+{
+	int64_t since = threads_now_ns();
+
+	while (wf_load_rlx(&kit.rt.monitor.asleep) == 1) {
+		if (threads_now_ns() - since > 20 * WF_NS_PER_S) {
+			wf_add_rlx(&s->asleep_on_duty, 1);
+			return;
+		}
+		wf_os_thread_yield();
+	}
+}
+
+static void nap(void *arg, unsigned i)
+{
+	struct wf_proc *p = &kit.procs[i];
+	struct shift *s = arg;
+	struct wf_random random;
+
+	wf_random_seed(&random, threads_seed() + i);
+	for (size_t n = 0; n < s->naps; n++) {
+		(void)wf_or_acqrel(&g->sleeping, p->bit);
+		/* Long enough for the monitor to fall asleep, or almost. */
+		kit_pause_us(wf_random_below(&random, 6000));
+		wf_add_rlx(&s->slept, wf_load_rlx(&kit.rt.monitor.asleep));
+		kit_run(i);
+		wf_monitor_rouse(&kit.rt);
+		for (int k = 0; k < 3; k++) {
+			watch(s);
+			kit_pause_us(wf_random_below(&random, 200));
+		}
+	}
+	(void)wf_or_acqrel(&g->sleeping, p->bit);
+}
+
+static void it_never_sleeps_while_a_processor_runs(void **state)
+{
+	struct shift s = { .naps = threads_rounds(NAPS) };
+
+	(void)state;
+	(void)threads_seed();
+	wf_store_rlx(&g->sleeping, g->all);
+	assert_int_equal(wf_monitor_start(&kit.rt), 0);
+	threads_run(2, nap, &s);
+	assert_int_equal(wf_load_rlx(&s.asleep_on_duty), 0);
+	/* With nobody running it falls asleep. */
+	for (int ms = 0; ms < 20000; ms++) {
+		if (wf_load_rlx(&kit.rt.monitor.asleep) == 1)
+			break;
+		kit_pause_us(1000);
+	}
+	assert_int_equal(wf_load_rlx(&kit.rt.monitor.asleep), 1);
+	assert_true(s.naps < 20 || wf_load_rlx(&s.slept) > 0);
+	wf_monitor_stop(&kit.rt);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(pauses_double_while_there_is_nothing_to_do),
+		TEST(a_coarse_backlog_worth_more_than_two_wakes),
+		TEST(what_waits_behind_a_task_that_goes_on),
+		TEST(fine_tasks_only_through_an_open_gate),
+		TEST(a_task_in_the_global_queue_that_nobody_looks_at),
+		TEST(a_searcher_is_help_enough),
+		TEST(the_first_look_forgets),
+		TEST(a_queue_that_needed_no_help_for_long_is_alone_again),
+		TEST(it_never_sleeps_while_a_processor_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sched/pick_test.c - the quick pick looks at its sources in the order
+ * that sched/pick.h says, runs every task once, counts each as one tick by
+ * where it came from, and drops dead tickets.
+ *
+ * The processors are made by hand and have no threads.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "base/units.h"
+#include "os/os.h"
+#include "sched/pick.h"
+#include "sched/runtime.h"
+#include "sched/submit.h"
+#include "support/threads.h"
+
+enum { ITEMS = 1024, FAR = 1000000, USE = 7 };
+
+static struct weft_rt *rt;
+static struct wf_proc *p;
+static weft_fiber item[ITEMS];
+
+static int make_rt(uint32_t workers, uint32_t capacity, uint32_t tick)
+{
+	weft_config cfg = { .workers = workers,
+		.local_capacity = capacity,
+		.global_tick = tick,
+		.lifo_budget = 3 };
+	struct wf_stack_config zero = { 0 };
+	char why[200];
+	int err;
+
+	rt = wf_os_alloc(sizeof(*rt));
+	err = wf_config_fill(&rt->config, &cfg, sizeof(cfg), why, sizeof(why));
+	rt->proc_count = workers;
+	rt->global_tick = rt->config.global_tick;
+	rt->groups = wf_os_alloc(sizeof(*rt->groups));
+	rt->procs = wf_os_alloc(workers * sizeof(*rt->procs));
+	rt->slots = wf_os_alloc(workers * capacity * sizeof(*rt->slots));
+	wf_stack_pool_open(&rt->stacks, &zero);
+	rt->group_count = 1;
+	rt->groups->rt = rt;
+	rt->groups->procs = rt->procs;
+	rt->groups->count = workers;
+	for (uint32_t i = 0; i < workers; i++)
+		err |= wf_proc_open(&rt->procs[i], rt->groups,
+			&rt->groups->inject, i, i, &rt->stacks,
+			&rt->slots[i * capacity], capacity);
+	p = rt->procs;
+	p->pause = FAR;
+	memset(item, 0, sizeof(item));
+	for (size_t i = 0; i < ITEMS; i++) {
+		item[i].task.run = wf_fiber_task_run;
+		item[i].context.sp = item; /* it is prefetched */
+	}
+	return err;
+}
+
+static void free_rt(void)
+{
+	while (wf_pick_quick(p) != NULL)
+		continue;
+	for (uint32_t i = 0; i < rt->proc_count; i++)
+		wf_proc_close(&rt->procs[i]);
+	wf_stack_pool_close(&rt->stacks);
+	wf_os_free(rt->slots);
+	wf_os_free(rt->procs);
+	wf_os_free(rt->groups);
+	wf_os_free(rt);
+}
+
+static void to_global(size_t i)
+{
+	struct wf_batch batch = { 0 };
+
+	wf_batch_add(&batch, &item[i].task);
+	wf_inject_push(p->inject, &batch);
+}
+
+static void to_local(size_t i)
+{
+	wf_push(p, wf_entry_of(&item[i].task));
+}
+
+static void to_slot(size_t i)
+{
+	wf_push_next(p, wf_entry_of(&item[i].task));
+}
+
+/* A ticket for item i, good or dead. */
+static wf_entry ticket(size_t i, bool good)
+{
+	uint16_t use = USE << WF_FIBER_USE_SHIFT;
+
+	wf_store_rlx(&item[i].state, WF_FIBER_LIVE | WF_FIBER_FRESH | use);
+	if (!good)
+		wf_store_rlx(&item[i].state, WF_FIBER_LIVE | use);
+	return wf_fiber_ticket(&item[i], use);
+}
+
+/* Which item is this; -1: none. */
+static long number(weft_task *task)
+{
+	return task ? wf_fiber_of(task) - item : -1;
+}
+
+#define assert_pick(i) assert_int_equal(number(wf_pick_quick(p)), i)
+#define assert_counter(name, n) \
+	assert_int_equal(wf_load_rlx(&p->counters.name), n)
+
+/* ------------------------------------------------------------------------ */
+/* Sources, one at a time. */
+
+static void sources_come_in_order(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	wf_yielders_add(p, &item[1].task); /* nothing was ready: its turn */
+	to_global(3);
+	to_local(2);
+	to_slot(0);
+	for (int i = 0; i < 4; i++)
+		assert_pick(i);
+	assert_pick(-1);
+	assert_counter(ticks, 4);
+	assert_counter(runs_lifo, 1);
+	assert_counter(runs_global, 1);
+	assert_counter(grabs, 1);
+	free_rt();
+}
+
+static void every_so_often_the_global_queue_is_first(void **state)
+{
+	enum { TICK = 5, LOCAL = 40, GLOBAL = 9 };
+	long next_local = 100, next_global = 0;
+
+	(void)state;
+	assert_int_equal(make_rt(1, 64, TICK), 0);
+	p->pause = 1; /* as a processor begins */
+	for (int i = 0; i < GLOBAL; i++)
+		to_global((size_t)i);
+	for (int i = 0; i < LOCAL; i++)
+		to_local((size_t)(100 + i));
+	for (int i = 0; i < LOCAL; i++)
+		assert_pick(i % TICK == 0 ? next_global++ : next_local++);
+	assert_counter(runs_global, LOCAL / TICK);
+	free_rt();
+}
+
+static void the_slot_has_its_turns_and_no_more(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	to_local(10);
+	to_local(11);
+	for (int i = 0; i < 3; i++) {
+		to_slot((size_t)i);
+		assert_pick(i);
+	}
+	to_slot(3);
+	assert_pick(10); /* and 3 is behind 11 */
+	to_slot(4);
+	assert_pick(4);
+	assert_pick(11);
+	assert_pick(3);
+	assert_counter(runs_lifo, 4);
+	/* A pick from elsewhere begins the count anew. */
+	to_slot(0);
+	assert_pick(0);
+	assert_int_equal(p->streak, 1);
+	to_local(1);
+	assert_pick(1);
+	assert_int_equal(p->streak, 0);
+	free_rt();
+}
+
+static void a_fair_share_comes_from_the_global_queue(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(2, 256, 61), 0);
+	for (size_t i = 0; i < 11; i++)
+		to_global(i);
+	assert_pick(0);
+	assert_int_equal(wf_runq_len(&p->runq), 5); /* 11 by 2, rounded up */
+	assert_int_equal(wf_inject_len(p->inject), 5);
+	for (int i = 1; i < 6; i++)
+		assert_pick(i);
+	assert_counter(runs_global, 1);
+	assert_counter(grabs, 1);
+	free_rt();
+}
+
+static void a_share_is_at_most_half_a_queue(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 8, 61), 0);
+	for (size_t i = 0; i < 20; i++)
+		to_global(i);
+	assert_pick(0);
+	assert_int_equal(wf_runq_len(&p->runq), 3);
+	assert_int_equal(wf_inject_len(p->inject), 16);
+	free_rt();
+}
+
+/* ------------------------------------------------------------------------ */
+/* Tickets. */
+
+static void dead_tickets_are_dropped(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	wf_push(p, ticket(0, false));
+	wf_push(p, ticket(1, false));
+	wf_push(p, ticket(2, true));
+	wf_push_next(p, ticket(3, false));
+	/* One for an earlier use of the same memory is dead too. */
+	wf_push(p, ticket(4, true));
+	wf_store_rlx(&item[4].state, WF_FIBER_LIVE | WF_FIBER_FRESH);
+	to_local(5);
+	assert_pick(2);
+	assert_false(wf_load_rlx(&item[2].state) & WF_FIBER_FRESH);
+	assert_pick(5);
+	assert_pick(-1);
+	assert_true(wf_load_rlx(&item[4].state) & WF_FIBER_FRESH);
+	assert_counter(ticks, 2);
+	assert_counter(runs_lifo, 0);
+	free_rt();
+}
+
+static void a_yielder_does_not_wait_for_dead_tickets(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	wf_push(p, ticket(0, false));
+	wf_yielders_add(p, &item[1].task);
+	assert_false(wf_yielders_ready(p));
+	assert_pick(1);
+	free_rt();
+}
+
+static void what_has_started_is_found_without_tickets(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	wf_push(p, ticket(0, true));
+	to_local(1);
+	to_slot(2);
+	to_global(3);
+	assert_null(wf_pick_started(p));
+	p->pause = 1;
+	assert_int_equal(number(wf_pick_started(p)), 3);
+	assert_int_equal(p->pause, 61);
+	wf_yielders_add(p, &item[4].task);
+	assert_int_equal(number(wf_pick_started(p)), 4);
+	assert_true(wf_load_rlx(&item[0].state) & WF_FIBER_FRESH);
+	assert_pick(2);
+	assert_pick(0);
+	assert_int_equal(number(wf_pick_started(p)), 1);
+	assert_null(wf_pick_started(p));
+	assert_counter(ticks, 5);
+	free_rt();
+}
+
+/* ------------------------------------------------------------------------ */
+/* All together. */
+
+static void every_task_is_picked_once_and_counted(void **state)
+{
+	static uint8_t picked[ITEMS];
+	struct wf_random random;
+	size_t next = 0, ticks = 0;
+	weft_task *task;
+
+	(void)state;
+	wf_random_seed(&random, threads_seed());
+	memset(picked, 0, sizeof(picked));
+	assert_int_equal(make_rt(2, 8, 7), 0);
+	while (next < ITEMS) {
+		switch (wf_random_below(&random, 8)) {
+		case 0:
+			to_global(next++);
+			break;
+		case 1:
+			to_slot(next++);
+			break;
+		case 2:
+			wf_push(p, ticket(next++, true));
+			break;
+		case 3:
+			wf_push_yield(p, &item[next++].task);
+			break;
+		case 4:
+			to_local(next++);
+			break;
+		default:
+			task = wf_pick_quick(p);
+			if (task != NULL)
+				picked[number(task)]++;
+			ticks += task != NULL;
+		}
+	}
+	for (; (task = wf_pick_quick(p)) != NULL; ticks++)
+		picked[number(task)]++;
+	for (size_t i = 0; i < ITEMS; i++)
+		assert_int_equal(picked[i], 1);
+	assert_int_equal(ticks, ITEMS);
+	assert_counter(ticks, ITEMS);
+	free_rt();
+}
+
+static void delays_are_measured_when_it_looks_around(void **state)
+{
+	uint64_t all = 0;
+
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 2), 0);
+	p->pause = 1;
+	for (size_t i = 0; i < 4; i++) {
+		/* So long ago that a loaded machine makes no difference. */
+		uint32_t us = (uint32_t)(wf_os_now_ns() / WF_NS_PER_US);
+
+		wf_store_rlx(&item[i].ready_us, (us - (5u << 18)) | 1);
+		to_local(i);
+	}
+	for (int i = 0; i < 4; i++)
+		assert_pick(i);
+	for (size_t i = 0; i < WEFT_DELAY_BUCKETS; i++)
+		all += wf_load_rlx(&p->counters.delay[i]);
+	assert_int_equal(all, 2);
+	assert_counter(delay[21], 2); /* from 2^20 us, below 2^21 */
+	free_rt();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sources_come_in_order),
+		cmocka_unit_test(every_so_often_the_global_queue_is_first),
+		cmocka_unit_test(the_slot_has_its_turns_and_no_more),
+		cmocka_unit_test(a_fair_share_comes_from_the_global_queue),
+		cmocka_unit_test(a_share_is_at_most_half_a_queue),
+		cmocka_unit_test(dead_tickets_are_dropped),
+		cmocka_unit_test(a_yielder_does_not_wait_for_dead_tickets),
+		cmocka_unit_test(what_has_started_is_found_without_tickets),
+		cmocka_unit_test(every_task_is_picked_once_and_counted),
+		cmocka_unit_test(delays_are_measured_when_it_looks_around),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

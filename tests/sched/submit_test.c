@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sched/submit_test.c - a task that is ready goes where sched/submit.h
+ * says: by its hint from inside, to the global queue from outside and from
+ * other runtimes; a full queue drops dead tickets first and only then sends its
+ * older half away.
+ *
+ * The runtimes are made by hand and have no threads; the test's own thread
+ * takes the part of one.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "os/os.h"
+#include "sched/runtime.h"
+#include "sched/submit.h"
+#include "sched/thread.h"
+
+enum { CAPACITY = 8, GROUPS = 3, CLOCK_US = 12345 };
+
+struct rig {
+	struct weft_rt *rt;
+	struct wf_proc *p;
+	struct wf_thread *thread; /* on it */
+	struct wf_fiber_cache fibers;
+};
+
+static void rig_open(struct rig *r)
+{
+	struct wf_stack_config zero = { 0 };
+
+	*r = (struct rig){ .rt = wf_os_alloc(sizeof(*r->rt)),
+		.p = wf_os_alloc(GROUPS * sizeof(*r->p)),
+		.thread = wf_os_alloc(sizeof(*r->thread)) };
+	r->rt->procs = r->p;
+	r->rt->groups = wf_os_alloc(GROUPS * sizeof(*r->rt->groups));
+	r->rt->slots = wf_os_alloc(GROUPS * CAPACITY * sizeof(*r->rt->slots));
+	r->rt->group_count = 1;
+	wf_stack_pool_open(&r->rt->stacks, &zero);
+	wf_fiber_pool_open(&r->rt->fibers, r->rt, &r->rt->stacks, 0);
+	for (uint32_t i = 0; i < GROUPS; i++) {
+		struct wf_group *g = &r->rt->groups[i];
+
+		g->rt = r->rt;
+		g->procs = &r->p[i];
+		g->count = 1;
+		assert_int_equal(wf_proc_open(&r->p[i], g, &g->inject, 0, i,
+					 &r->rt->stacks,
+					 &r->rt->slots[i * CAPACITY], CAPACITY),
+			0);
+	}
+	r->p->clock_us = CLOCK_US;
+	r->thread->rt = r->rt;
+	r->thread->proc = r->p;
+}
+
+static void rig_close(struct rig *r)
+{
+	wf_os_self_set(NULL);
+	for (uint32_t i = 0; i < GROUPS; i++)
+		wf_stack_cache_close(&r->p[i].stacks);
+	wf_fiber_cache_close(&r->fibers, &r->rt->fibers);
+	wf_stack_pool_close(&r->rt->stacks);
+	wf_fiber_pool_close(&r->rt->fibers);
+	wf_os_free(r->rt->slots);
+	wf_os_free(r->rt->groups);
+	wf_os_free(r->p);
+	wf_os_free(r->thread);
+	wf_os_free(r->rt);
+}
+
+/*
+ * A fiber of the runtime.  It is given back at once: nobody else takes one
+ * meanwhile, and all credits are in the cache in the end.
+ */
+static void rig_fibers(struct rig *r, weft_fiber **f, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		f[i] = wf_fiber_take(&r->fibers, &r->rt->fibers);
+		assert_non_null(f[i]);
+		f[i]->context.sp = r;
+	}
+	r->fibers.now.count += (uint32_t)n;
+}
+
+/* The entry at place i of the local queue. */
+static wf_entry local_at(struct wf_proc *p, uint64_t i)
+{
+	uint64_t at = wf_load_rlx(&p->runq.head) + i;
+
+	return wf_load_rlx(&p->runq.slots[at & p->runq.mask]);
+}
+
+static weft_task *take_global(struct wf_group *g)
+{
+	struct wf_batch batch = { 0 };
+
+	(void)wf_inject_take(&g->inject, 1, &batch);
+	return wf_batch_take(&batch);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Who comes from where. */
+
+static void from_inside_the_hint_decides(void **state)
+{
+	weft_fiber *f[5];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	rig_fibers(&r, f, 5);
+	wf_os_self_set(r.thread);
+	wf_make_ready(f[0], WEFT_HINT_DEFAULT);
+	assert_true(local_at(r.p, 0) == wf_entry_of(&f[0]->task));
+	wf_make_ready(f[1], WEFT_HINT_NEXT);
+	assert_true(wf_load_rlx(&r.p->slot) == wf_entry_of(&f[1]->task));
+	assert_int_equal(wf_runq_len(&r.p->runq), 1);
+	wf_make_ready(f[2], WEFT_HINT_NEXT); /* f[1] is displaced */
+	assert_true(wf_load_rlx(&r.p->slot) == wf_entry_of(&f[2]->task));
+	assert_true(local_at(r.p, 1) == wf_entry_of(&f[1]->task));
+	assert_int_equal(wf_runq_len(&r.p->runq), 2);
+	wf_make_ready(f[3], WEFT_HINT_YIELD);
+	assert_ptr_equal(r.p->yielders.first, &f[3]->task);
+	assert_int_equal(wf_proc_backlog(r.p), 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(wf_load_rlx(&f[i]->ready_us), CLOCK_US);
+	/* Coarse ones do not wait in private. */
+	wf_store_rlx(&r.p->coarse, true);
+	wf_make_ready(f[4], WEFT_HINT_YIELD);
+	assert_ptr_equal(take_global(r.rt->groups), &f[4]->task);
+	rig_close(&r);
+}
+
+static void from_outside_all_go_to_the_global_queue(void **state)
+{
+	static const weft_hint hints[] = { WEFT_HINT_YIELD, WEFT_HINT_NEXT,
+		WEFT_HINT_DEFAULT };
+	weft_fiber *f[3];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	rig_fibers(&r, f, 3);
+	for (int i = 0; i < 3; i++)
+		wf_make_ready(f[i], hints[i]);
+	assert_int_equal(wf_proc_backlog(r.p), 0);
+	assert_int_equal(wf_load_rlx(&r.rt->outside.callers), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_ptr_equal(take_global(r.rt->groups), &f[i]->task);
+		assert_int_equal(
+			wf_load_rlx(&f[i]->ready_us), WF_READY_UNKNOWN);
+	}
+	rig_close(&r);
+}
+
+static void another_runtime_is_outside(void **state)
+{
+	struct wf_batch batch = { 0 };
+	weft_fiber *f[2], *g[2];
+	struct rig r, other;
+
+	(void)state;
+	rig_open(&r);
+	rig_open(&other);
+	rig_fibers(&r, f, 2);
+	rig_fibers(&other, g, 2);
+	wf_os_self_set(other.thread);
+	wf_batch_add(&batch, &f[0]->task);
+	wf_batch_add(&batch, &g[0]->task);
+	wf_batch_add(&batch, &f[1]->task);
+	wf_batch_add(&batch, &g[1]->task);
+	wf_make_all_ready(&batch, WEFT_HINT_NEXT);
+	assert_ptr_equal(take_global(r.rt->groups), &f[0]->task);
+	assert_ptr_equal(take_global(r.rt->groups), &f[1]->task);
+	assert_null(take_global(other.rt->groups));
+	assert_int_equal(wf_proc_backlog(r.p), 0);
+	assert_int_equal(wf_proc_backlog(other.p), 2);
+	rig_close(&other);
+	rig_close(&r);
+}
+
+static void run_nothing(weft_task *task)
+{
+	(void)task;
+}
+
+static void plain_tasks_that_yield_are_global(void **state)
+{
+	weft_task task = { .run = run_nothing };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	wf_os_self_set(r.thread);
+	assert_int_equal(
+		wf_rt_submit(&r.rt->executor, &task, WEFT_HINT_YIELD), 0);
+	assert_int_equal(wf_load_rlx(&r.p->yielders.count), 0);
+	assert_ptr_equal(take_global(r.rt->groups), &task);
+	assert_int_equal(
+		wf_rt_submit(&r.rt->executor, &task, WEFT_HINT_NEXT), 0);
+	assert_true(wf_load_rlx(&r.p->slot) == wf_entry_of(&task));
+	wf_store_rlx(&r.rt->stopping, true);
+	assert_int_equal(wf_rt_submit(&r.rt->executor, &task, WEFT_HINT_NEXT),
+		-ESHUTDOWN);
+	rig_close(&r);
+}
+
+static void groups_with_sleepers_come_first(void **state)
+{
+	weft_fiber *f[7];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	rig_fibers(&r, f, 7);
+	r.rt->group_count = GROUPS;
+	for (int i = 0; i < 3; i++)
+		wf_make_ready(f[i], WEFT_HINT_DEFAULT);
+	for (int i = 0; i < GROUPS; i++) /* all awake: each in turn */
+		assert_ptr_equal(take_global(&r.rt->groups[i]), &f[i]->task);
+	/* One sleeps, but has been woken by another. */
+	wf_store_rlx(&r.rt->groups[1].sleeping, 1);
+	wf_store_rlx(&r.rt->groups[1].searching, 1);
+	for (int i = 3; i < 7; i++) {
+		wf_make_ready(f[i], WEFT_HINT_DEFAULT);
+		assert_ptr_equal(take_global(&r.rt->groups[1]), &f[i]->task);
+	}
+	rig_close(&r);
+}
+
+/* ------------------------------------------------------------------------ */
+/* The full queue. */
+
+/* Fill the queue with tickets of f, of which the first `dead' are dead. */
+static void fill_with_tickets(struct rig *r, weft_fiber **f, size_t dead)
+{
+	for (size_t i = 0; i < CAPACITY; i++) {
+		uint16_t state = WF_FIBER_LIVE | 0x300;
+
+		if (i >= dead)
+			state |= WF_FIBER_FRESH;
+		wf_store_rlx(&f[i]->state, state);
+		wf_push(r->p, wf_fiber_ticket(f[i], state));
+	}
+}
+
+static void a_full_queue_sends_its_older_half_away(void **state)
+{
+	weft_fiber *f[CAPACITY + 1];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	rig_fibers(&r, f, CAPACITY + 1);
+	for (size_t i = 0; i < CAPACITY; i++)
+		wf_push(r.p, wf_entry_of(&f[i]->task));
+	assert_int_equal(wf_load_rlx(&r.p->counters.offloads), 0);
+	wf_push(r.p, wf_entry_of(&f[CAPACITY]->task));
+	assert_int_equal(wf_load_rlx(&r.p->counters.offloads), 1);
+	assert_int_equal(wf_runq_len(&r.p->runq), CAPACITY / 2 + 1);
+	for (size_t i = 0; i < CAPACITY / 2; i++)
+		assert_ptr_equal(take_global(r.rt->groups), &f[i]->task);
+	assert_null(take_global(r.rt->groups));
+	for (size_t i = 0; i <= CAPACITY / 2; i++)
+		assert_true(local_at(r.p, i) ==
+			wf_entry_of(&f[CAPACITY / 2 + i]->task));
+	rig_close(&r);
+}
+
+static void dead_tickets_make_room(void **state)
+{
+	weft_fiber *f[CAPACITY + 1];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	rig_fibers(&r, f, CAPACITY + 1);
+	fill_with_tickets(&r, f, CAPACITY - 3);
+	wf_push(r.p, wf_entry_of(&f[CAPACITY]->task));
+	assert_int_equal(wf_load_rlx(&r.p->counters.offloads), 0);
+	assert_null(take_global(r.rt->groups));
+	assert_int_equal(wf_runq_len(&r.p->runq), 4);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(wf_fiber_is_fresh(local_at(r.p, i)));
+	rig_close(&r);
+}
+
+static void tickets_that_leave_are_claimed(void **state)
+{
+	weft_fiber *f[CAPACITY + 1];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	rig_fibers(&r, f, CAPACITY + 1);
+	fill_with_tickets(&r, f, 2); /* 6 are left: too many to keep all */
+	wf_push(r.p, wf_entry_of(&f[CAPACITY]->task));
+	assert_int_equal(wf_load_rlx(&r.p->counters.offloads), 1);
+	for (size_t i = 2; i < 5; i++) {
+		assert_ptr_equal(take_global(r.rt->groups), &f[i]->task);
+		assert_false(wf_load_rlx(&f[i]->state) & WF_FIBER_FRESH);
+	}
+	assert_null(take_global(r.rt->groups));
+	assert_int_equal(wf_runq_len(&r.p->runq), 4);
+	rig_close(&r);
+}
+
+/* ------------------------------------------------------------------------ */
+/* The public door. */
+
+static int refuse(weft_executor *e, weft_task *task, weft_hint hint)
+{
+	e->reserved_[0] = task;
+	return hint == WEFT_HINT_NEXT ? -EBUSY : 0;
+}
+
+static void any_executor_is_asked(void **state)
+{
+	weft_executor e = { .submit = refuse };
+	weft_task task = { .run = run_nothing };
+
+	(void)state;
+	assert_int_equal(weft_submit(&e, &task, (weft_hint)77), -EINVAL);
+	assert_null(e.reserved_[0]);
+	assert_int_equal(weft_submit(&e, &task, WEFT_HINT_NEXT), -EBUSY);
+	assert_ptr_equal(e.reserved_[0], &task);
+	assert_int_equal(weft_submit(&e, &task, WEFT_HINT_YIELD), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(from_inside_the_hint_decides),
+		cmocka_unit_test(from_outside_all_go_to_the_global_queue),
+		cmocka_unit_test(another_runtime_is_outside),
+		cmocka_unit_test(plain_tasks_that_yield_are_global),
+		cmocka_unit_test(groups_with_sleepers_come_first),
+		cmocka_unit_test(a_full_queue_sends_its_older_half_away),
+		cmocka_unit_test(dead_tickets_make_room),
+		cmocka_unit_test(tickets_that_leave_are_claimed),
+		cmocka_unit_test(any_executor_is_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sched/wake_test.c - a wake goes to the lowest sleeper and is counted as
+ * a searcher, and nobody is woken for what is not worth it.
+ *
+ * tests/sched/park_test.c is about wakes that meet a processor going to sleep.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "kit.h"
+#include "sched/wake.h"
+
+enum { PROCS = 4 };
+
+static struct wf_group *g = &kit.groups[0];
+
+static int begin(void **state)
+{
+	(void)state;
+	kit_open(PROCS, 0);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	kit_close();
+	return 0;
+}
+
+static void set_mean(uint32_t i, uint64_t ns)
+{
+	wf_store_rlx(&kit.procs[i].mean_ns, ns);
+	wf_store_rlx(&kit.procs[i].coarse, ns >= WF_COARSE_NS);
+}
+
+/* ------------------------------------------------------------------------ */
+/* One sleeper. */
+
+static void the_lowest_sleeper_is_woken(void **state)
+{
+	(void)state;
+	for (uint64_t asleep = 1; asleep <= g->all; asleep++) {
+		unsigned lowest = (unsigned)__builtin_ctzll(asleep);
+
+		wf_store_rlx(&g->sleeping, asleep);
+		wf_store_rlx(&g->searching, 0);
+		assert_true(wf_wake_one(g));
+		assert_int_equal(wf_load_rlx(&g->sleeping),
+			asleep & ~(UINT64_C(1) << lowest));
+		assert_int_equal(
+			wf_load_rlx(&g->searching), UINT64_C(1) << lowest);
+		assert_true(wf_load_rlx(&kit.procs[lowest].woken_ns) > 0);
+		assert_true(kit_was_woken(lowest));
+		assert_int_equal(kit_woken(), 0);
+	}
+}
+
+static void where_nobody_sleeps_nobody_is_woken(void **state)
+{
+	(void)state;
+	wf_store_rlx(&g->sleeping, 0);
+	assert_false(wf_wake_one(g));
+	wf_wake_all(g);
+	wf_wake_for_outside(g);
+	assert_int_equal(wf_load_rlx(&g->searching), 0);
+	assert_int_equal(kit_woken(), 0);
+}
+
+static void all_are_woken(void **state)
+{
+	(void)state;
+	kit_run(1);
+	wf_wake_all(g);
+	assert_int_equal(wf_load_rlx(&g->sleeping), 0);
+	assert_false(kit_was_woken(1));
+	assert_int_equal(kit_woken(), PROCS - 1);
+}
+
+/* No thread can be made: the processor sleeps on, as if nothing had been. */
+static void a_processor_without_a_thread_goes_back_to_sleep(void **state)
+{
+	(void)state;
+	kit.rt.config.max_threads = 0;
+	kit_run(0);
+	wf_store_rlx(&kit.procs[1].thread, NULL);
+	assert_false(wf_wake_one(g));
+	assert_int_equal(wf_load_rlx(&g->sleeping), g->all & ~UINT64_C(1));
+	assert_int_equal(wf_load_rlx(&g->searching), 0);
+	assert_null(wf_load_rlx(&kit.procs[1].thread));
+	assert_int_equal(wf_load_rlx(&kit.rt.threads), 0);
+	assert_int_equal(wf_load_rlx(&kit.rt.thread_fails), 1);
+	assert_int_equal(kit_woken(), 0);
+}
+
+/* For the end of the runtime no thread is made, only to end again. */
+static void all_that_have_threads_are_woken(void **state)
+{
+	(void)state;
+	wf_store_rlx(&kit.procs[0].thread, NULL);
+	wf_store_rlx(&kit.procs[2].thread, NULL);
+	wf_wake_all(g);
+	assert_true(kit_was_woken(1));
+	assert_true(kit_was_woken(3));
+	assert_int_equal(kit_woken(), 0);
+	assert_int_equal(wf_load_rlx(&kit.rt.threads), 0);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Who is worth it. */
+
+/* All sets of sleepers and searchers, with fine and with coarse tasks. */
+static void a_task_from_outside(void **state)
+{
+	(void)state;
+	for (uint64_t asleep = 0; asleep <= g->all; asleep++) {
+		for (uint64_t i = 0; i < 4; i++) {
+			uint64_t searching = i & 1 ? ~asleep & g->all : 0;
+			bool coarse = i & 2;
+			bool wakes = asleep != 0 && searching == 0 &&
+				(asleep == g->all || coarse);
+
+			wf_store_rlx(&g->sleeping, asleep);
+			wf_store_rlx(&g->searching, searching);
+			wf_store_rlx(&g->coarse, coarse);
+			wf_wake_for_outside(g);
+			assert_int_equal(kit_woken(), wakes);
+		}
+	}
+}
+
+static void a_neighbour_group_stands_in(void **state)
+{
+	(void)state;
+	kit_close();
+	kit_open(PROCS, 2);
+	assert_int_equal(kit.rt.group_count, 2);
+	kit.rt.config.max_threads = 0;
+	wf_store_rlx(&kit.procs[0].thread, NULL);
+	wf_store_rlx(&kit.procs[1].thread, NULL);
+	wf_wake_for_outside(&kit.groups[0]);
+	assert_true(kit_was_woken(2));
+	assert_int_equal(kit_woken(), 0);
+	assert_int_equal(
+		wf_load_rlx(&kit.groups[0].sleeping), kit.groups[0].all);
+}
+
+/* A wake costs 30 us here, so a backlog must be worth more than 60. */
+static void coarse_tasks_from_inside(void **state)
+{
+	(void)state;
+	kit_run(0);
+	set_mean(0, 10 * WF_NS_PER_US);
+	for (size_t n = 1; n <= 10; n++) {
+		kit_fill(0, 1);
+		assert_int_equal(wf_wake_pays(&kit.procs[0], n), n > 6);
+		wf_wake_for_coarse(&kit.procs[0]);
+		assert_int_equal(kit_woken(), n > 6);
+	}
+	wf_store_rlx(&g->searching, 8);
+	wf_wake_for_coarse(&kit.procs[0]);
+	assert_int_equal(kit_woken(), 0);
+	wf_store_rlx(&g->searching, 0);
+	wf_store_rlx(&g->sleeping, 0);
+	wf_wake_for_coarse(&kit.procs[0]);
+	assert_int_equal(kit_woken(), 0);
+}
+
+static void expect_next(size_t backlog, bool coarse, bool open, bool wakes)
+{
+	struct wf_proc *p = &kit.procs[0];
+
+	kit_empty(p);
+	kit_fill(0, backlog);
+	wf_store_rlx(&p->coarse, coarse);
+	wf_store_rlx(&g->gate_open, open);
+	wf_wake_next(p);
+	assert_int_equal(kit_woken(), wakes);
+}
+
+/* The last searcher wakes the next if more is left. */
+static void a_searcher_that_found_something(void **state)
+{
+	(void)state;
+	kit_run(0);
+	for (size_t n = 0; n < 4; n++) {
+		expect_next(n, false, false, false);
+		expect_next(n, true, false, n > 0);
+		expect_next(n, false, true, n > 1);
+	}
+	wf_store_rlx(&g->searching, 2);
+	expect_next(5, true, true, false);
+	wf_store_rlx(&g->searching, 0);
+	wf_store_rlx(&g->sleeping, 0);
+	expect_next(5, true, true, false);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Several wakers at once never wake the same sleep twice. */
+
+struct crowd {
+	size_t rounds;
+	_Atomic(size_t) sent, received;
+	_Atomic(uint32_t) at_work;
+};
+
+/* The threads of the processors: whoever is woken sleeps again. */
+static void sleepers(struct crowd *c)
+{
+	bool over;
+
+	do {
+		over = wf_load_acq(&c->at_work) == 0;
+		wf_add_rlx(&c->received, kit_woken());
+		wf_os_thread_yield();
+	} while (!over);
+}
+
+static void crowd_run(void *arg, unsigned i)
+{
+	struct crowd *c = arg;
+
+	if (i == 0) {
+		sleepers(c);
+		return;
+	}
+	for (size_t n = 0; n < c->rounds; n++) {
+		if (wf_wake_one(g))
+			wf_add_rlx(&c->sent, 1);
+		else
+			wf_os_thread_yield();
+	}
+	wf_sub_acqrel(&c->at_work, 1);
+}
+
+static void each_wake_is_of_one_sleeper(void **state)
+{
+	struct crowd c = { .rounds = threads_rounds(20000), .at_work = 3 };
+
+	(void)state;
+	threads_run(4, crowd_run, &c);
+	assert_true(wf_load_rlx(&c.sent) > 0);
+	assert_int_equal(wf_load_rlx(&c.sent), wf_load_rlx(&c.received));
+	assert_int_equal(wf_load_rlx(&g->sleeping), g->all);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_lowest_sleeper_is_woken),
+		TEST(where_nobody_sleeps_nobody_is_woken),
+		TEST(all_are_woken),
+		TEST(all_that_have_threads_are_woken),
+		TEST(a_processor_without_a_thread_goes_back_to_sleep),
+		TEST(a_task_from_outside),
+		TEST(a_neighbour_group_stands_in),
+		TEST(coarse_tasks_from_inside),
+		TEST(a_searcher_that_found_something),
+		TEST(each_wake_is_of_one_sleeper),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
