@@ -115,7 +115,7 @@ const struct bench_load bench_million = {
 	.what = "spawn 1,000,000 that wait, release them",
 	.run = million,
 	.needs = BENCH_SUSPEND,
-	.workers = { 0, 0 },
+	.workers = { 2, 0 },
 	.rounds = 1,
 	.apart = true,
 };

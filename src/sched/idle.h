@@ -11,8 +11,8 @@
  * 2 g, at most spin_ns, else for a tenth of spin_ns.  One of a group spins, and
  * none where there is but one CPU or a CPU quota.
  *
- * Only on a clean stack, or on the thread's own when it begins: what follows may
- * take long, and the thread may end.
+ * Only on a clean stack, or on the thread's own when it begins: what follows
+ * may take long, and the thread may end.
  *
  * Reads next: sched/steal.h, the search itself.
  */

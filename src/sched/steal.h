@@ -4,9 +4,9 @@
  *
  * A search goes over all victims several times, each time in another random
  * order: a random start, and a stride that shares no divisor with their number.
- * It takes half of a victim's queue, or if that is empty of its yielders, rounded
- * down, so that a task alone in its queue, and the one in the slot, stay with an
- * owner that is about to run them.
+ * It takes half of a victim's queue, or if that is empty of its yielders,
+ * rounded down, so that a task alone in its queue, and the one in the slot,
+ * stay with an owner that is about to run them.
  * Only from an owner that has not picked anything for 20 us, because it
  * computes, are they taken in the last round.
  *

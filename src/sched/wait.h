@@ -21,8 +21,8 @@
  * so that either side knows which of them still touches the object and the
  * frame: who finds GONE leaves the waiter where it is; who finds CLAIMED waits
  * for WOKEN and touches the object no more.  Then, for a fiber, the WAIT
- * (fiber/fiber.h), because a cancellation needs no object.  A fiber that was off
- * its stack cannot run before it is made ready, so it needs no release.
+ * (fiber/fiber.h), because a cancellation needs no object.  A fiber that was
+ * off its stack cannot run before it is made ready, so it needs no release.
  *
  * Reads next: sync/group.c, an object that is waited on.
  */

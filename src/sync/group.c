@@ -9,9 +9,9 @@
  *
  * Who lowers the count to zero while WAITERS is set drains: it takes the lock
  * and claims each waiter, clears both bits, its last access to the group, and
- * only then lets the waiters go.  Until that the word is not zero, so
- * nobody else returns 0 and frees the group; who comes in between joins the list
- * and is drained too.
+ * only then lets the waiters go.  Until that the word is not zero, so nobody
+ * else returns 0 and frees the group; who comes in between joins the list and
+ * is drained too.
  *
  * A waiter that gives up takes itself out of the list, and who drains waits for
  * that.  It leaves WAITERS set: somebody may be about to drain.

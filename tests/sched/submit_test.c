@@ -131,10 +131,8 @@ static void from_inside_the_hint_decides(void **state)
 	assert_int_equal(wf_proc_backlog(r.p), 4);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(wf_load_rlx(&f[i]->ready_us), CLOCK_US);
-	/* Coarse ones do not wait in private. */
-	wf_store_rlx(&r.p->coarse, true);
 	wf_make_ready(f[4], WEFT_HINT_YIELD);
-	assert_ptr_equal(take_global(r.rt->groups), &f[4]->task);
+	assert_ptr_equal(r.p->yielders.last, &f[4]->task);
 	rig_close(&r);
 }
 
@@ -191,7 +189,7 @@ static void run_nothing(weft_task *task)
 	(void)task;
 }
 
-static void plain_tasks_that_yield_are_global(void **state)
+static void plain_tasks_can_yield_too(void **state)
 {
 	weft_task task = { .run = run_nothing };
 	struct rig r;
@@ -201,8 +199,8 @@ static void plain_tasks_that_yield_are_global(void **state)
 	wf_os_self_set(r.thread);
 	assert_int_equal(
 		wf_rt_submit(&r.rt->executor, &task, WEFT_HINT_YIELD), 0);
-	assert_int_equal(wf_load_rlx(&r.p->yielders.count), 0);
-	assert_ptr_equal(take_global(r.rt->groups), &task);
+	assert_int_equal(wf_load_rlx(&r.p->yielders.count), 1);
+	assert_ptr_equal(wf_yielders_take(r.p), &task);
 	assert_int_equal(
 		wf_rt_submit(&r.rt->executor, &task, WEFT_HINT_NEXT), 0);
 	assert_true(wf_load_rlx(&r.p->slot) == wf_entry_of(&task));
@@ -340,7 +338,7 @@ int main(void)
 		cmocka_unit_test(from_inside_the_hint_decides),
 		cmocka_unit_test(from_outside_all_go_to_the_global_queue),
 		cmocka_unit_test(another_runtime_is_outside),
-		cmocka_unit_test(plain_tasks_that_yield_are_global),
+		cmocka_unit_test(plain_tasks_can_yield_too),
 		cmocka_unit_test(groups_with_sleepers_come_first),
 		cmocka_unit_test(a_full_queue_sends_its_older_half_away),
 		cmocka_unit_test(dead_tickets_make_room),
