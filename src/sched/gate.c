@@ -6,11 +6,11 @@
 
 #include "base/units.h"
 
-#define WF_GATE_ALONE_NS (800 * WF_NS_PER_US)  /* measured for so long */
-#define WF_GATE_SETTLE_NS (300 * WF_NS_PER_US) /* a thief gets going */
-#define WF_GATE_TRIAL_NS (800 * WF_NS_PER_US)
+#define WF_GATE_ALONE_NS (400 * WF_NS_PER_US)  /* a window; at least two */
+#define WF_GATE_SETTLE_NS (200 * WF_NS_PER_US) /* a thief gets going */
+#define WF_GATE_TRIAL_NS (500 * WF_NS_PER_US)
 #define WF_GATE_OPEN_NS (64 * WF_NS_PER_MS)
-#define WF_GATE_SHUT_MIN_NS (4 * WF_NS_PER_MS)
+#define WF_GATE_SHUT_MIN_NS (16 * WF_NS_PER_MS)
 #define WF_GATE_SHUT_MAX_NS (256 * WF_NS_PER_MS)
 
 static void enter(struct wf_gate *gate, enum wf_gate_phase phase,
@@ -31,14 +31,24 @@ static uint64_t rate(const struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
 static void alone(
 	struct wf_gate *gate, int64_t now_ns, uint64_t ticks, bool backlog)
 {
+	int64_t ns = now_ns - gate->since_ns;
+	uint64_t now;
+	bool steady;
+
 	/* A pause in between, or nothing to steal: begin again. */
-	if (!backlog || now_ns - gate->since_ns > 4 * WF_GATE_ALONE_NS) {
+	if (!backlog || ns > 4 * WF_GATE_ALONE_NS) {
 		enter(gate, WF_GATE_ALONE, now_ns, ticks);
-	} else if (now_ns - gate->since_ns >= WF_GATE_ALONE_NS) {
-		gate->alone = rate(gate, now_ns, ticks);
-		enter(gate, WF_GATE_TRIAL, now_ns, ticks);
-		gate->settled = false;
+		gate->alone = 0;
+		return;
 	}
+	if (ns < WF_GATE_ALONE_NS)
+		return;
+	/* Not while it still gets faster: it may have started cold. */
+	now = rate(gate, now_ns, ticks);
+	steady = gate->alone != 0 && now * 10 <= gate->alone * 11;
+	enter(gate, steady ? WF_GATE_TRIAL : WF_GATE_ALONE, now_ns, ticks);
+	gate->alone = now > gate->alone ? now : gate->alone;
+	gate->settled = false;
 }
 
 static void verdict(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
@@ -82,8 +92,10 @@ bool wf_gate_look(
 		break;
 	case WF_GATE_OPEN:
 	case WF_GATE_SHUT:
-		if (now_ns >= gate->until_ns)
+		if (now_ns >= gate->until_ns) {
 			enter(gate, WF_GATE_ALONE, now_ns, ticks);
+			gate->alone = 0;
+		}
 		break;
 	}
 	return gate->phase == WF_GATE_TRIAL || gate->phase == WF_GATE_OPEN;

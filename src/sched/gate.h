@@ -9,13 +9,13 @@
  *
  *	SHUT	nobody steals fine tasks or wakes for them, until some time
  *	ALONE	still shut; the rate without help is measured, while there is
- *		something that could be stolen
+ *		something that could be stolen, until it rises no more
  *	TRIAL	open; the rate with help is measured, after a moment to settle
  *	OPEN	help raised the rate by a tenth or more; looked at again after
  *		a while, by going back to ALONE
  *
- * A trial that does not pay shuts the gate for 4 ms, the next one in a row for
- * 8, at most 256.  Coarse tasks, 1 us and more, need no gate.
+ * A trial that does not pay shuts the gate for 16 ms, the next one in a row for
+ * 32, at most 256.  Coarse tasks, 1 us and more, need no gate.
  *
  * It belongs to the monitor, which feeds it; nothing here is shared but the
  * verdict.

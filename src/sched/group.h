@@ -16,7 +16,8 @@
  * A processor that sleeps has empty queues.
  *
  * The GATE says whether fine tasks, those that cost less than a cache line's
- * way to another core is worth, may be stolen: see sched/gate.h.
+ * way to another core is worth, may be stolen, or taken from the global queue
+ * by more than one: see sched/gate.h.
  *
  * Reads next: sched/thread.h, what holds a processor.
  */
@@ -58,6 +59,24 @@ struct wf_group {
 	struct wf_gate gate;		/* the monitor's */
 	struct wf_inject inject;
 };
+
+/* Are tasks fine, as far as one knows, and the gate shut? */
+static inline bool wf_group_is_shy(struct wf_group *g)
+{
+	return !wf_load_rlx(&g->coarse) && !wf_load_rlx(&g->gate_open);
+}
+
+/*
+ * May p, when it has nothing else, take from the global queue?  Fine tasks are
+ * better left to one processor, the lowest that is awake, unless the gate is
+ * open.
+ */
+static inline bool wf_group_shares(struct wf_group *g, struct wf_proc *p)
+{
+	uint64_t awake = ~wf_load_rlx(&g->sleeping);
+
+	return !wf_group_is_shy(g) || (awake & (p->bit - 1)) == 0;
+}
 
 /* The processor of the lowest bit. */
 static inline struct wf_proc *wf_group_lowest(struct wf_group *g, uint64_t mask)

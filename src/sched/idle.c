@@ -46,6 +46,12 @@ static int64_t spin_ns(struct wf_proc *p)
 	return most / 10;
 }
 
+/* Is there something in the global queue for us? */
+static bool is_global(struct wf_proc *p)
+{
+	return wf_inject_len(p->inject) != 0 && wf_group_shares(p->group, p);
+}
+
 /* All rounds once. */
 static weft_task *search_once(struct wf_search *s)
 {
@@ -57,8 +63,7 @@ static weft_task *search_once(struct wf_search *s)
 		if (task != NULL)
 			return task;
 		/* Tickets that came over may be dead, but not all of them. */
-		if (wf_runq_len(&s->p->runq) != 0 ||
-			wf_inject_len(s->p->inject) != 0)
+		if (wf_runq_len(&s->p->runq) != 0 || is_global(s->p))
 			return wf_pick_quick(s->p);
 	}
 	return NULL;

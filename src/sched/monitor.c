@@ -12,12 +12,11 @@
 #include "sched/wake.h"
 
 #define WF_MONITOR_PAUSE_MIN_NS (50 * WF_NS_PER_US)
-#define WF_MONITOR_PAUSE_GATE_NS (250 * WF_NS_PER_US)
+#define WF_MONITOR_PAUSE_GATE_NS (100 * WF_NS_PER_US)
 #define WF_MONITOR_PAUSE_MAX_NS WF_NS_PER_MS
 #define WF_MONITOR_SLICE_NS (100 * WF_NS_PER_US)
 #define WF_MONITOR_IDLE_LOOKS 4 /* of nothing, before it sleeps */
-#define WF_MONITOR_CALM_NS \
-	(20 * WF_NS_PER_MS) /* then a queue is its holder's again */
+#define WF_MONITOR_CALM_NS (2 * WF_NS_PER_MS) /* then thieves need not come */
 
 /* What a look at a group brought together. */
 struct sight {
@@ -57,15 +56,13 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 	sight->coarse |= wf_load_rlx(&p->coarse);
 }
 
-/* Thieves may come to whoever has something, or need not any more. */
+/* Thieves need not come to who has had no coarse tasks for long. */
 static void share(struct wf_group *g, bool open, int64_t now_ns)
 {
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct wf_proc *p = &g->procs[i];
 
-		if (open)
-			p->calm_ns = now_ns;
-		else if (now_ns - p->calm_ns > WF_MONITOR_CALM_NS)
+		if (!open && now_ns - p->calm_ns > WF_MONITOR_CALM_NS)
 			wf_share_close(p);
 	}
 }
@@ -106,11 +103,12 @@ static bool look_at_group(
 			look_at_proc(p, &seen[i], now_ns, &sight);
 		sight.ticks += seen[i].ticks;
 	}
-	wf_store_rlx(&g->coarse, sight.coarse);
 	if (wf_inject_len(&g->inject) > 0) {
-		sight.help |= sight.coarse || !sight.moves;
+		sight.coarse |= !sight.moves;
+		sight.help |= sight.coarse;
 		sight.fine |= !sight.coarse;
 	}
+	wf_store_rlx(&g->coarse, sight.coarse);
 	open = wf_gate_look(&g->gate, now_ns, sight.ticks, sight.fine);
 	wf_store_rlx(&g->gate_open, open);
 	share(g, open, now_ns);

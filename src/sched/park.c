@@ -16,9 +16,13 @@ static bool work_left(struct wf_proc *p, bool searched)
 {
 	struct weft_rt *rt = p->group->rt;
 
-	for (uint32_t i = 0; i < rt->group_count; i++)
-		if (wf_inject_len(&rt->groups[i].inject) != 0)
+	for (uint32_t i = 0; i < rt->group_count; i++) {
+		struct wf_group *g = &rt->groups[i];
+
+		if (wf_inject_len(&g->inject) != 0 &&
+			(g != p->group || wf_group_shares(g, p)))
 			return true;
+	}
 	for (uint32_t i = 0; searched && i < p->group->count; i++) {
 		struct wf_proc *v = &p->group->procs[i];
 

@@ -108,9 +108,11 @@ static weft_task *from_yielders(struct wf_proc *p, bool anyway)
 static weft_task *from_global(struct wf_proc *p, size_t len)
 {
 	struct wf_group *g = p->group;
+	/* Fine tasks are shared with nobody: see wf_group_shares. */
+	size_t sharers = wf_group_is_shy(g) ? 1 : g->count;
+	size_t max = (size_t)(p->runq.mask + 1) / 2;
 
-	return wf_grab(
-		p, g, wf_share(len, g->count, (size_t)(p->runq.mask + 1) / 2));
+	return wf_grab(p, g, wf_share(len, sharers, max));
 }
 
 /* The next entry of the local queue; 0: none. */
@@ -148,7 +150,7 @@ static wf_noinline weft_task *from_queues(struct wf_proc *p)
 	if (task != NULL)
 		return task;
 	len = wf_inject_len(p->inject);
-	if (len != 0)
+	if (len != 0 && wf_group_shares(p->group, p))
 		task = from_global(p, len);
 	/* It was not their turn, but there is nobody else. */
 	if (task == NULL && wf_load_rlx(&p->yielders.count) != 0)
@@ -167,8 +169,10 @@ static wf_noinline weft_task *from_ticket(struct wf_proc *p, wf_entry e)
 /* The same with thieves about. */
 static wf_noinline weft_task *pick_shared(struct wf_proc *p)
 {
-	weft_task *task = from_yielders(p, false);
+	weft_task *task = NULL;
 
+	if (wf_load_rlx(&p->yielders.count) != 0)
+		task = from_yielders(p, false);
 	return task ? task : from_queues(p);
 }
 

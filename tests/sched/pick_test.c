@@ -187,6 +187,16 @@ static void a_fair_share_comes_from_the_global_queue(void **state)
 {
 	(void)state;
 	assert_int_equal(make_rt(2, 256, 61), 0);
+	/* Fine tasks are shared with nobody while the gate is shut. */
+	for (size_t i = 0; i < 11; i++)
+		to_global(i);
+	assert_pick(0);
+	assert_int_equal(wf_runq_len(&p->runq), 10);
+	for (int i = 1; i < 11; i++)
+		assert_pick(i);
+	free_rt();
+	assert_int_equal(make_rt(2, 256, 61), 0);
+	wf_store_rlx(&p->group->gate_open, true);
 	for (size_t i = 0; i < 11; i++)
 		to_global(i);
 	assert_pick(0);
