@@ -14,7 +14,8 @@
  * and never searches, polls or sleeps, so any stack will do.  A pick that may
  * do all of that is for the loop on a clean stack: it goes on in sched/idle.h.
  *
- * BOUND (R2.17).  Let L be local_capacity, S lifo_budget, G global_tick, P the
+ * BOUND (R2.17).  Let L be local_capacity, S lifo_budget, G global_tick (at
+ * least 2), P the
  * processors of the group, and let R tasks be ready in it.  A ready task runs
  * after at most
  *
@@ -24,7 +25,11 @@
  * at most L, and the yielders of one round, at most R; each with S picks from
  * the slot before it and one in G from the global queue.  A yielder: the same
  * and one queue more.  In the global queue, with at most R before it: every
- * G-th pick of each processor that has something else to do takes one.
+ * G-th pick of each processor that has something else to do takes one.  Where
+ * fibers run their children as calls (sched/join.c), a child that has not
+ * started may wait for 65,536 of these calls more.  All of this counts picks: a
+ * processor whose task computes makes none, and what waits there is for thieves
+ * and the monitor's bound of time (sched/monitor.h).
  *
  * Every pick is a tick, and every tick is counted by where it came from.
  *
