@@ -91,7 +91,7 @@ static bool one_is_left(void)
 /* Coming and going. */
 
 /* Tasks that wait for each other need a thread each. */
-static _Atomic(uint32_t) met, parties;
+static _Atomic(uint32_t) met, parties, left;
 
 static void meet(weft_task *task)
 {
@@ -100,6 +100,13 @@ static void meet(weft_task *task)
 	(void)wf_add_rel(&met, 1);
 	while (wf_load_rlx(&met) < wf_load_rlx(&parties))
 		wf_os_thread_yield();
+	(void)wf_add_rlx(&left, 1);
+}
+
+/* Nobody still looks at the last meeting. */
+static bool have_left(void)
+{
+	return wf_load_rlx(&left) == wf_load_rlx(&met);
 }
 
 static bool have_met(void)
@@ -113,7 +120,9 @@ static void gather(uint32_t n)
 	static weft_task tasks[WORKERS];
 	bool all_came;
 
+	assert_true(in_time(have_left));
 	wf_store_rlx(&met, 0);
+	wf_store_rlx(&left, 0);
 	wf_store_rlx(&parties, n);
 	for (uint32_t i = 0; i < n; i++) {
 		tasks[i].run = meet;
