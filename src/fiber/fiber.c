@@ -17,26 +17,26 @@ void wf_fiber_task_run(weft_task *task)
 }
 
 /* Is it the life of the descriptor that the ticket is for? */
-static bool is_use(uint16_t state, wf_entry ticket)
+static bool is_use(uint32_t state, wf_entry ticket)
 {
-	return state >> WF_FIBER_USE_SHIFT == wf_entry_use(ticket);
+	return (uint8_t)(state >> WF_FIBER_USE_SHIFT) == wf_entry_use(ticket);
 }
 
 /* Clear FRESH, if it is set and the rest is as seen. */
-static bool start(weft_fiber *f, uint16_t *seen)
+static bool start(weft_fiber *f, uint32_t *seen)
 {
 	/*
 	 * [pair: fiber.fresh] See what spawn wrote.  A stale ticket may meet a
 	 * fiber spawned elsewhere, which came here through no queue: were this
 	 * relaxed, its function could be read as that of the fiber before it.
 	 */
-	return wf_cas_acq(&f->state, seen, (uint16_t)(*seen & ~WF_FIBER_FRESH));
+	return wf_cas_acq(&f->state, seen, *seen & ~WF_FIBER_FRESH);
 }
 
 bool wf_fiber_claim(wf_entry ticket)
 {
 	weft_fiber *f = wf_fiber_of(wf_entry_task(ticket));
-	uint16_t seen = wf_load_rlx(&f->state);
+	uint32_t seen = wf_load_rlx(&f->state);
 
 	while ((seen & WF_FIBER_FRESH) && is_use(seen, ticket))
 		if (start(f, &seen))
@@ -46,7 +46,7 @@ bool wf_fiber_claim(wf_entry ticket)
 
 bool wf_fiber_claim_handle(weft_fiber *f)
 {
-	uint16_t seen = wf_load_rlx(&f->state);
+	uint32_t seen = wf_load_rlx(&f->state);
 
 	while (seen & WF_FIBER_FRESH)
 		if (start(f, &seen))
@@ -57,7 +57,7 @@ bool wf_fiber_claim_handle(weft_fiber *f)
 bool wf_fiber_is_fresh(wf_entry ticket)
 {
 	weft_fiber *f = wf_fiber_of(wf_entry_task(ticket));
-	uint16_t seen = wf_load_rlx(&f->state);
+	uint32_t seen = wf_load_rlx(&f->state);
 
 	return (seen & WF_FIBER_FRESH) && is_use(seen, ticket);
 }
@@ -140,7 +140,7 @@ enum wf_claim wf_wait_cancel(weft_fiber *f)
 {
 	uint64_t seen = wf_load_rlx(&f->wait);
 
-	(void)wf_or_rlx(&f->state, WF_FIBER_MARKED);
+	wf_fiber_use(f);
 	while (!wf_cas_weak_rlx(&f->wait, &seen, seen | WF_WAIT_CANCELLED))
 		continue;
 	return claim(

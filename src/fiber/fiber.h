@@ -25,7 +25,9 @@
  *	DETACHED nobody will join it; it is freed when it ends.
  *	JOINED	 a joiner waits: joiner is valid until its wait is claimed.
  *	DONE	 it has ended and result is valid.
- *	MARKED	 it was cancelled: part 2 is to be cleaned at the end
+ *	USED	 part 2 is to be cleaned at the end
+ *	VOID	 its function returns nothing: weft_go; fixed by spawn
+ *	CLS	 its stack class; fixed by spawn
  *	USE	 a number that differs from one joinable life of the descriptor
  *		 to the next, mostly, so that a ticket of an earlier one is
  *		 known to be dead
@@ -87,14 +89,14 @@
 #define WF_FIBER_JOINED 8u
 #define WF_FIBER_DONE 16u
 #define WF_FIBER_LETGO 32u
-#define WF_FIBER_MARKED 64u
+#define WF_FIBER_USED 64u
+#define WF_FIBER_VOID 128u
 #define WF_FIBER_USE 0xff00u
 #define WF_FIBER_USE_SHIFT 8
+#define WF_FIBER_CLS_SHIFT 16
 
-/* Flags, by the fiber's runner. */
-#define WF_FIBER_VOID 1u	/* its function returns nothing: weft_go */
-#define WF_FIBER_REFUSED 2u	/* commit refused: suspend returns 1 */
-#define WF_FIBER_USED 4u	/* part 2 is to be cleaned at the end */
+/* What changes in a life: all but VOID, USE and CLS. */
+#define WF_FIBER_LIFE 0x7fu
 
 /* WAIT */
 #define WF_WAIT_CANCELLED ((uint64_t)1)
@@ -124,9 +126,7 @@ struct weft_fiber {
 		_Atomic(void *) result;
 	};
 	struct wf_stack *stack;		/* NULL: see above */
-	_Atomic(uint16_t) state;	/* STATE; any thread */
-	uint8_t cls;			/* stack class; fixed by spawn */
-	uint8_t flags;
+	_Atomic(uint32_t) state;	/* STATE; any thread */
 	_Atomic(uint32_t) ready_us;	/* READY; read by anyone */
 
 	/* Part 2: zero in a free one, but for epoch, since_ns and joiner. */
@@ -165,14 +165,14 @@ bool wf_fiber_claim_handle(weft_fiber *f);
 bool wf_fiber_is_fresh(wf_entry ticket);
 
 /* Of a free descriptor: USE in its next life. */
-static inline uint16_t wf_fiber_next_use(weft_fiber *f)
+static inline uint32_t wf_fiber_next_use(weft_fiber *f)
 {
-	return (uint16_t)(wf_load_rlx(&f->state) + (1 << WF_FIBER_USE_SHIFT)) &
+	return (wf_load_rlx(&f->state) + (1u << WF_FIBER_USE_SHIFT)) &
 		WF_FIBER_USE;
 }
 
 /* The ticket for f in its present life. */
-static inline wf_entry wf_fiber_ticket(weft_fiber *f, uint16_t state)
+static inline wf_entry wf_fiber_ticket(weft_fiber *f, uint32_t state)
 {
 	return wf_entry_ticket(
 		&f->task, (uint8_t)(state >> WF_FIBER_USE_SHIFT));
@@ -202,11 +202,23 @@ enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t epoch);
 /* Cancel f for good; the result as for claim, of the wait it is in. */
 enum wf_claim wf_wait_cancel(weft_fiber *f);
 
+static inline uint8_t wf_fiber_cls(weft_fiber *f)
+{
+	return (uint8_t)(wf_load_rlx(&f->state) >> WF_FIBER_CLS_SHIFT);
+}
+
+/* Part 2 of f is about to be written. */
+static inline void wf_fiber_use(weft_fiber *f)
+{
+	if (!(wf_load_rlx(&f->state) & WF_FIBER_USED))
+		(void)wf_or_rlx(&f->state, WF_FIBER_USED);
+}
+
 /* f will wait: for what, on what, since about when. */
 static inline void wf_fiber_note(
 	weft_fiber *f, const char *what, const void *on, int64_t since_ns)
 {
-	f->flags |= WF_FIBER_USED;
+	wf_fiber_use(f);
 	wf_store_rlx(&f->waits_for, what);
 	wf_store_rlx(&f->waits_on, on);
 	wf_store_rlx(&f->since_ns, since_ns);

@@ -22,9 +22,9 @@ static void clean(weft_fiber *f)
 static void release(
 	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
 {
-	uint16_t state = wf_load_rlx(&f->state);
+	uint32_t state = wf_load_rlx(&f->state);
 
-	if ((f->flags & WF_FIBER_USED) || (state & WF_FIBER_MARKED))
+	if (state & WF_FIBER_USED)
 		clean(f);
 	wf_store_rlx(&f->state, state & WF_FIBER_USE);
 	wf_fiber_give(cache, &rt->fibers, f);
@@ -48,7 +48,7 @@ void wf_fiber_free(weft_fiber *f)
 static wf_noinline void hand_over(
 	struct wf_thread *t, weft_fiber *f, void *result)
 {
-	uint16_t old;
+	uint32_t old;
 
 	wf_store_rlx(&f->result, result);
 	/*
@@ -79,8 +79,8 @@ void wf_finish_inline(struct wf_thread *t, weft_fiber *f)
 {
 	struct wf_proc *p = t->proc;
 
-	if (wf_unlikely(f->cls != t->rt->cls))
-		wf_stack_credit_back(&p->stacks, f->cls);
+	if (wf_unlikely(wf_fiber_cls(f) != t->rt->cls))
+		wf_stack_credit_back(&p->stacks, wf_fiber_cls(f));
 	release(&p->fibers, t->rt, f);
 	wf_count_end(p);
 }

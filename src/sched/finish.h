@@ -26,11 +26,10 @@ void wf_finish_slow(struct wf_thread *t, weft_fiber *f, void *result);
  */
 static inline void wf_finish(struct wf_thread *t, weft_fiber *f, void *result)
 {
-	uint16_t simple = WF_FIBER_LIVE | WF_FIBER_DETACHED;
+	uint32_t life = wf_load_rlx(&f->state) & WF_FIBER_LIFE;
 	struct wf_proc *p = t->proc;
 
-	if (wf_unlikely((f->flags & WF_FIBER_USED) ||
-		wf_load_rlx(&f->state) != simple)) {
+	if (wf_unlikely(life != (WF_FIBER_LIVE | WF_FIBER_DETACHED))) {
 		wf_finish_slow(t, f, result);
 		return;
 	}

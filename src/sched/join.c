@@ -48,8 +48,8 @@ static inline bool stack_suffices(struct wf_thread *t, weft_fiber *f)
 	const char *here = __builtin_frame_address(0);
 	size_t promised = t->rt->promised;
 
-	if (wf_unlikely(f->cls != t->rt->cls))
-		promised = t->rt->stacks.store[f->cls].shape.promised;
+	if (wf_unlikely(wf_fiber_cls(f) != t->rt->cls))
+		promised = t->rt->stacks.store[wf_fiber_cls(f)].shape.promised;
 	return here - wf_stack_low(t->stack) >= (ptrdiff_t)promised;
 }
 
@@ -105,12 +105,12 @@ static inline bool run_here(
 /* The joiner's wait is over without the fiber; is that so? */
 static int give_up(weft_fiber *f, struct wf_waiter *w, int err)
 {
-	uint16_t old;
+	uint32_t old;
 
 	if (!wf_waiter_leave(w))
 		return 0;
 	/* [pair: fiber.done] */
-	old = wf_and_acqrel(&f->state, (uint16_t)~WF_FIBER_JOINED);
+	old = wf_and_acqrel(&f->state, ~WF_FIBER_JOINED);
 
 	if (!(old & WF_FIBER_DONE))
 		return err;
@@ -124,7 +124,7 @@ static int give_up(weft_fiber *f, struct wf_waiter *w, int err)
 static int wait_for(weft_fiber *f, weft_time deadline)
 {
 	struct wf_waiter w;
-	uint16_t seen;
+	uint32_t seen;
 	int err = wf_waiter_begin(&w, "join", f);
 
 	if (err)
@@ -146,7 +146,7 @@ static int wait_for(weft_fiber *f, weft_time deadline)
 	return err ? give_up(f, &w, err) : 0;
 }
 
-static void check_handle(weft_fiber *f, uint16_t state, const char *call)
+static void check_handle(weft_fiber *f, uint32_t state, const char *call)
 {
 	wf_assert((state & WF_FIBER_LIVE) && !(state & WF_FIBER_DETACHED),
 		"weft_%s: fiber %p was joined or detached before", call,
@@ -154,7 +154,7 @@ static void check_handle(weft_fiber *f, uint16_t state, const char *call)
 }
 
 static wf_noinline int join(struct wf_thread *t, weft_fiber *f, void **result,
-	weft_time deadline, uint16_t state)
+	weft_time deadline, uint32_t state)
 {
 	int err;
 
@@ -179,7 +179,7 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 	struct weft_rt *rt = wf_fiber_rt(f);
 	weft_fiber *self = t ? t->current : NULL;
 	/* [pair: fiber.done] If it is done: with all that it did. */
-	uint16_t state = wf_load_acq(&f->state);
+	uint32_t state = wf_load_acq(&f->state);
 	int err;
 
 	if (wf_likely(self != NULL && t->rt == rt)) {
@@ -203,7 +203,7 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 void weft_detach(weft_fiber *f)
 {
 	/* [pair: fiber.done] If it is done, we free it after all it did. */
-	uint16_t old = wf_or_acqrel(&f->state, WF_FIBER_DETACHED);
+	uint32_t old = wf_or_acqrel(&f->state, WF_FIBER_DETACHED);
 
 	check_handle(f, old, "detach");
 	if (old & WF_FIBER_DONE)

@@ -55,7 +55,7 @@ static wf_noinline weft_fiber *settle(struct wf_thread *t)
 	} else if (after == WF_AFTER_YIELD) {
 		wf_push_yield(t->proc, &left->task);
 	} else if (!t->awaiter->commit(t->awaiter, left)) {
-		left->flags |= WF_FIBER_REFUSED;
+		t->refused = left;
 		return left;
 	}
 	return NULL;
@@ -65,7 +65,7 @@ static wf_noinline weft_fiber *settle(struct wf_thread *t)
 static void adopt(struct wf_thread *t, weft_fiber *f)
 {
 	f->stack = t->stack;
-	f->flags |= WF_FIBER_USED;
+	wf_fiber_use(f);
 	wf_store_rlx(&f->entry, wf_load_rlx(&f->start.fn));
 	/* [pair: fiber.entry] Before the context takes the place of start. */
 	wf_fence_rel();
@@ -129,12 +129,16 @@ wf_may_switch int wf_suspend(
 {
 	weft_task *next = choose_next(t, a);
 
-	f->flags &= (uint8_t)~WF_FIBER_REFUSED;
 	t->after = WF_AFTER_COMMIT;
 	t->left = f;
 	t->awaiter = a;
 	wf_go_on(t, f, next);
-	return f->flags & WF_FIBER_REFUSED ? 1 : 0;
+	/* Nobody else ran on the thread in between, if it was refused. */
+	t = wf_os_self();
+	if (wf_likely(t->refused != f))
+		return 0;
+	t->refused = NULL;
+	return 1;
 }
 
 wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
@@ -175,7 +179,7 @@ static void *call(struct wf_thread *t, weft_fiber *f)
 	wf_store_rlx(&f->ready_us, 0);
 	t->current = f;
 	wf_leave(t);
-	if (!(f->flags & WF_FIBER_VOID))
+	if (!(wf_load_rlx(&f->state) & WF_FIBER_VOID))
 		return ((void *(*)(void *))fn)(arg);
 	((void (*)(void *))fn)(arg);
 	return NULL;
@@ -237,8 +241,8 @@ wf_inline struct wf_thread *run_fiber(
 
 	if (f->stack != NULL)
 		resume(t, here, f);
-	if (wf_unlikely(f->cls != here->cls))
-		move(t, here, f->cls, &f->task);
+	if (wf_unlikely(wf_fiber_cls(f) != here->cls))
+		move(t, here, wf_fiber_cls(f), &f->task);
 	wf_budget_fill(t);
 	result = call(t, f);
 	t = wf_enter();

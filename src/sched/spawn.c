@@ -21,8 +21,7 @@ struct order {
 	const char *name;
 	weft_hint hint;
 	uint8_t cls;
-	uint8_t flags;	/* of the fiber */
-	uint16_t state; /* DETACHED or nothing */
+	uint32_t state; /* DETACHED, VOID, or nothing */
 };
 
 /* A descriptor with the credit it needs, or NULL. */
@@ -45,12 +44,15 @@ wf_inline void fill(weft_fiber *f, const struct order *o)
 	wf_store_rlx(&f->start.fn, o->fn);
 	f->start.arg = o->arg;
 	f->stack = NULL;
-	f->cls = o->cls;
-	f->flags = o->flags;
-	if (o->name != NULL) {
-		f->flags |= WF_FIBER_USED;
+	if (o->name != NULL)
 		wf_store_rlx(&f->name, o->name);
-	}
+}
+
+/* STATE of the new fiber, but for FRESH and USE. */
+wf_inline uint32_t state_of(const struct order *o)
+{
+	return WF_FIBER_LIVE | o->state | (o->name ? WF_FIBER_USED : 0) |
+		(uint32_t)o->cls << WF_FIBER_CLS_SHIFT;
 }
 
 /* f, filled in, becomes a fiber and ready to run on p. */
@@ -61,13 +63,13 @@ wf_inline void launch(struct wf_proc *p, weft_fiber *f, const struct order *o)
 	wf_store_rlx(&f->ready_us, p->clock_us);
 	wf_bump(&p->counters.spawned, 1);
 	if (o->state == 0 && o->hint != WEFT_HINT_YIELD) {
-		uint16_t use = wf_fiber_next_use(f);
+		uint32_t use = wf_fiber_next_use(f);
 
 		entry = wf_fiber_ticket(f, use);
 		/* [pair: fiber.fresh] Whoever claims it sees all of it. */
-		wf_store_rel(&f->state, WF_FIBER_LIVE | WF_FIBER_FRESH | use);
+		wf_store_rel(&f->state, state_of(o) | WF_FIBER_FRESH | use);
 	} else {
-		wf_store_rlx(&f->state, WF_FIBER_LIVE | o->state);
+		wf_store_rlx(&f->state, state_of(o));
 	}
 	wf_push_hint(p, entry, o->hint);
 }
@@ -137,7 +139,7 @@ static int spawn_outside(
 	}
 	fill(f, o);
 	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);
-	wf_store_rlx(&f->state, WF_FIBER_LIVE | o->state);
+	wf_store_rlx(&f->state, state_of(o));
 	if (out != NULL)
 		*out = f;
 	wf_batch_add(&batch, &f->task);
@@ -165,8 +167,7 @@ int weft_go(void (*fn)(void *), void *arg)
 		    &(struct order){ .fn = (void *)fn,
 			    .arg = arg,
 			    .cls = t->rt->cls,
-			    .flags = WF_FIBER_VOID,
-			    .state = WF_FIBER_DETACHED })))
+			    .state = WF_FIBER_DETACHED | WF_FIBER_VOID })))
 		return 0;
 	return weft_rt_go(t->rt, fn, arg);
 }
@@ -177,8 +178,7 @@ int weft_rt_go(weft_rt *rt, void (*fn)(void *), void *arg)
 		&(struct order){ .fn = (void *)fn,
 			.arg = arg,
 			.cls = rt->cls,
-			.flags = WF_FIBER_VOID,
-			.state = WF_FIBER_DETACHED });
+			.state = WF_FIBER_DETACHED | WF_FIBER_VOID });
 }
 
 /* Attributes into o.  -EINVAL. */

@@ -57,6 +57,7 @@ struct wf_thread {
 	enum wf_after after;
 	weft_fiber *left;		/* not SPENT: who left */
 	struct weft_awaiter *awaiter;	/* COMMIT */
+	weft_fiber *refused;		/* by its commit: it runs on */
 	struct wf_stack *spent;		/* SPENT */
 	weft_task *handed;		/* what a new loop runs first */
 	struct wf_san *san_left;	/* of the stack that was left */

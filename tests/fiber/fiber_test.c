@@ -27,7 +27,7 @@ static int begin(void **state)
 	return 0;
 }
 
-static uint16_t state_now(void)
+static uint32_t state_now(void)
 {
 	return wf_load_rlx(&fiber.state);
 }
@@ -35,10 +35,10 @@ static uint16_t state_now(void)
 /* ------------------------------------------------------------------------ */
 /* STATE: who starts it. */
 
-static wf_entry spawn(uint16_t flags)
+static wf_entry spawn(uint32_t flags)
 {
-	uint16_t state = (uint16_t)(wf_fiber_next_use(&fiber) | WF_FIBER_LIVE |
-		WF_FIBER_FRESH | flags);
+	uint32_t state = wf_fiber_next_use(&fiber) | WF_FIBER_LIVE |
+		WF_FIBER_FRESH | flags;
 
 	wf_store_rel(&fiber.state, state);
 	return wf_fiber_ticket(&fiber, state);
@@ -47,13 +47,13 @@ static wf_entry spawn(uint16_t flags)
 /* With all it may have set beside FRESH, by the handle and by the ticket. */
 static void a_fresh_fiber_is_claimed_once(void **state)
 {
-	static const uint16_t flags[] = { 0, WF_FIBER_DETACHED, WF_FIBER_JOINED,
+	static const uint32_t flags[] = { 0, WF_FIBER_DETACHED, WF_FIBER_JOINED,
 		WF_FIBER_DETACHED | WF_FIBER_JOINED };
 
 	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
 		wf_entry ticket = spawn(flags[i / 2]);
-		uint16_t before = state_now();
+		uint32_t before = state_now();
 
 		assert_true(wf_fiber_is_fresh(ticket));
 		assert_int_equal(state_now(), before);
@@ -98,8 +98,11 @@ static void a_fiber_is_known_by_its_task(void **state)
 	fiber.task.run = wf_fiber_task_run;
 	assert_true(wf_task_is_fiber(&fiber.task));
 	assert_false(wf_task_is_fiber(&task));
-	assert_int_equal(sizeof(weft_fiber), 2 * WF_CACHE_LINE);
-	assert_true(offsetof(weft_fiber, wait) == WF_CACHE_LINE);
+	/* Two lines; three where a context is larger than four words. */
+	assert_true(sizeof(struct wf_context) > 32 ||
+		sizeof(weft_fiber) == 2 * WF_CACHE_LINE);
+	assert_int_equal(
+		offsetof(weft_fiber, wait) + WF_CACHE_LINE, sizeof(weft_fiber));
 }
 
 /* Threads race for each life; another one changes the bits beside FRESH. */

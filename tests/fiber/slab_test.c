@@ -64,21 +64,21 @@ static size_t cached(const struct wf_fiber_cache *c)
 	return c->now.count + c->other.count;
 }
 
-/* A free descriptor, and nobody else's; cls says so. */
+/* A free descriptor, and nobody else's; its argument says so. */
 static weft_fiber *take(struct wf_fiber_cache *c)
 {
 	weft_fiber *f = wf_fiber_take(c, &pool);
 
 	assert_non_null(f);
-	assert_int_equal(f->cls, 0);
-	f->cls = 1;
+	assert_null(f->start.arg);
+	f->start.arg = f;
 	return f;
 }
 
 static void give(struct wf_fiber_cache *c, weft_fiber *f)
 {
-	assert_int_equal(f->cls, 1);
-	f->cls = 0;
+	assert_ptr_equal(f->start.arg, f);
+	f->start.arg = NULL;
 	wf_fiber_give(c, &pool, f);
 }
 
@@ -100,7 +100,7 @@ static void visit(weft_fiber *f, void *arg)
 	size_t *seen = arg;
 
 	(*seen)++;
-	f->flags++;
+	f->ready_us++;
 }
 
 /* More than one slab has; the walk comes to each once, free ones too. */
@@ -123,7 +123,7 @@ static void descriptors_are_whole_and_all_are_walked(void **state)
 	assert_int_equal(seen, carved());
 	assert_int_equal(seen, MANY + cached(&cache[0]));
 	for (size_t i = 0; i < MANY; i++) {
-		assert_int_equal(f[i]->flags, 1);
+		assert_int_equal(f[i]->ready_us, 1);
 		give(&cache[0], f[i]);
 	}
 	seen = 0;

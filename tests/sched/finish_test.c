@@ -22,7 +22,7 @@ static weft_group never;
 /* Free: but for the epoch and the use nothing of its life is left. */
 static void check_clean(weft_fiber *f)
 {
-	kit_expect((wf_load_rlx(&f->state) & (uint16_t)~WF_FIBER_USE) == 0);
+	kit_expect((wf_load_rlx(&f->state) & ~WF_FIBER_USE) == 0);
 	kit_expect(wf_load_rlx(&f->wait) % WF_WAIT_EPOCH == 0);
 	kit_expect(wf_load_rlx(&f->name) == NULL);
 	kit_expect(wf_load_rlx(&f->entry) == NULL);

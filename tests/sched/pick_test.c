@@ -99,7 +99,7 @@ static void to_slot(size_t i)
 /* A ticket for item i, good or dead. */
 static wf_entry ticket(size_t i, bool good)
 {
-	uint16_t use = USE << WF_FIBER_USE_SHIFT;
+	uint32_t use = USE << WF_FIBER_USE_SHIFT;
 
 	wf_store_rlx(&item[i].state, WF_FIBER_LIVE | WF_FIBER_FRESH | use);
 	if (!good)

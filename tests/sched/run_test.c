@@ -85,7 +85,7 @@ static void *wait_at_gate(void *arg)
 
 	frame[0] = 1;
 	if (arg != NULL)
-		kit_expect(here()->stack->cls == weft_self()->cls);
+		kit_expect(here()->stack->cls == wf_fiber_cls(weft_self()));
 	err = weft_group_wait(&gate, WEFT_FOREVER);
 	kit_expect(err == 0 && frame[0] == 1);
 	return arg;
@@ -106,7 +106,7 @@ static void *all_come_back(void *arg)
 
 		kit_expect(weft_spawn(&f[i], &attr, wait_at_gate, f) == 0);
 		/* Its descriptor has one; another size is one more. */
-		owed += f[i]->cls == rt->cls ? 1 : 2;
+		owed += wf_fiber_cls(f[i]) == rt->cls ? 1 : 2;
 	}
 	kit_expect(credits() == owed && owed > promised + n);
 	weft_yield();

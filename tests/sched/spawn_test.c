@@ -69,21 +69,21 @@ static void join(weft_fiber *f)
 /* ------------------------------------------------------------------------ */
 /* What was made. */
 
-static void check_made(weft_fiber *f, weft_rt *rt, uint16_t state)
+static void check_made(weft_fiber *f, weft_rt *rt, uint32_t state)
 {
-	kit_expect((wf_load_rlx(&f->state) & (uint16_t)~WF_FIBER_USE) == state);
+	kit_expect((wf_load_rlx(&f->state) & WF_FIBER_LIFE) == state);
 	kit_expect(wf_fiber_rt(f) == rt);
 	kit_expect(f->stack == NULL);
 	kit_expect(wf_load_rlx(&f->start.fn) == (void *)nothing);
 	kit_expect(f->start.arg == name);
-	kit_expect(f->flags == 0 && f->cls == rt->cls);
+	kit_expect(wf_fiber_cls(f) == rt->cls);
 	kit_expect(wf_load_rlx(&f->ready_us) & WF_READY_UNKNOWN);
 	kit_expect(!wf_fiber_is_cancelled(f));
 }
 
 static void *each_kind_inside(void *arg)
 {
-	uint16_t fresh = WF_FIBER_LIVE | WF_FIBER_FRESH;
+	uint32_t fresh = WF_FIBER_LIVE | WF_FIBER_FRESH;
 	struct wf_proc *p = here();
 	weft_fiber_attr attr = { .hint = WEFT_HINT_NEXT };
 	uint64_t spawned = wf_load_rlx(&p->counters.spawned);
@@ -119,9 +119,9 @@ static void *detached_inside(void *arg)
 	kit_expect(weft_go(go_nothing, arg) == 0);
 	f = wf_fiber_of(wf_entry_task(newest(p)));
 	kit_expect(!wf_entry_is_ticket(newest(p)));
-	kit_expect(
-		wf_load_rlx(&f->state) == (WF_FIBER_LIVE | WF_FIBER_DETACHED));
-	kit_expect(f->flags == WF_FIBER_VOID);
+	kit_expect((wf_load_rlx(&f->state) & WF_FIBER_LIFE) ==
+		(WF_FIBER_LIVE | WF_FIBER_DETACHED));
+	kit_expect(wf_load_rlx(&f->state) & WF_FIBER_VOID);
 	weft_yield();
 	kit_expect(wf_rt_fibers(arg) == 1);
 	return NULL;
@@ -135,13 +135,15 @@ static void *with_attributes(void *arg)
 
 	kit_expect(weft_spawn(&f, &attr, nothing, (void *)name) == 0);
 	kit_expect(wf_load_rlx(&f->name) == name);
-	kit_expect(f->flags == WF_FIBER_USED);
+	kit_expect(wf_load_rlx(&f->state) & WF_FIBER_USED);
 	join(f);
 	for (size_t bytes = 1; bytes <= WF_MIB; bytes *= 4) {
 		attr = (weft_fiber_attr){ .stack_bytes = bytes };
 		kit_expect(weft_spawn(&f, &attr, nothing, (void *)name) == 0);
-		kit_expect(f->cls == wf_stack_pool_class(&rt->stacks, bytes));
-		kit_expect(rt->stacks.store[f->cls].shape.promised >= bytes);
+		kit_expect(wf_fiber_cls(f) ==
+			wf_stack_pool_class(&rt->stacks, bytes));
+		kit_expect(rt->stacks.store[wf_fiber_cls(f)].shape.promised >=
+			bytes);
 		join(f);
 	}
 	return NULL;

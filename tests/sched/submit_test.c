@@ -240,7 +240,7 @@ static void groups_with_sleepers_come_first(void **state)
 static void fill_with_tickets(struct rig *r, weft_fiber **f, size_t dead)
 {
 	for (size_t i = 0; i < CAPACITY; i++) {
-		uint16_t state = WF_FIBER_LIVE | 0x300;
+		uint32_t state = WF_FIBER_LIVE | 0x300;
 
 		if (i >= dead)
 			state |= WF_FIBER_FRESH;
