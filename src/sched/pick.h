@@ -9,7 +9,7 @@
  *				what is in it goes through the queue
  *	yielders		whose turn it is (sched/proc.h)
  *	the local queue
- *	the global queue	for a fair share
+ *	the global queue	for a fair share (who may: sched/group.h)
  *
  * and never searches, polls or sleeps, so any stack will do.  A pick that may
  * do all of that is for the loop on a clean stack: it goes on in sched/idle.h.
