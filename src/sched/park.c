@@ -122,15 +122,16 @@ bool wf_park(struct wf_thread *t, bool searched)
 	if (searched)
 		(void)wf_and_rlx(&p->group->searching, ~p->bit);
 	set_bit(p);
-	if (wf_load_rlx(&rt->stopping)) {
+	if (wf_load_rlx(&rt->stopping))
 		wf_rt_tell_ended(rt);
-		if (wf_load_rlx(&rt->quit) && !work_left(p, false) &&
-			take_bit(p))
-			return false;
-	}
-	if (work_left(p, searched) && take_bit(p)) {
-		get_up(t, false);
-		return true;
+	if (work_left(p, searched)) {
+		if (take_bit(p)) {
+			get_up(t, false);
+			return true;
+		}
+	} else if (wf_load_rlx(&rt->quit) && take_bit(p)) {
+		/* One look decides both: after two that differ it would sleep. */
+		return false;
 	}
 	wf_bump(&p->counters.parks, 1);
 	if (!sleep_on(t)) {
