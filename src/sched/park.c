@@ -130,7 +130,7 @@ bool wf_park(struct wf_thread *t, bool searched)
 			return true;
 		}
 	} else if (wf_load_rlx(&rt->quit) && take_bit(p)) {
-		/* One look decides both: after two that differ it would sleep. */
+		/* One look decides both: if two differed it would sleep. */
 		return false;
 	}
 	wf_bump(&p->counters.parks, 1);
