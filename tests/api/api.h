@@ -268,4 +268,28 @@ static inline void baton_put(struct baton *b, weft_hint hint)
 		weft_wake(f, hint);
 }
 
+/* ------------------------------------------------------------------------ */
+/* Fibers, from inside. */
+
+static const weft_hint hints[] = { WEFT_HINT_DEFAULT, WEFT_HINT_NEXT,
+	WEFT_HINT_YIELD };
+enum { HINTS = sizeof(hints) / sizeof(hints[0]) };
+
+static inline weft_fiber *spawn(void *(*fn)(void *), void *arg)
+{
+	weft_fiber *f = NULL;
+
+	expect_eq(weft_spawn(&f, NULL, fn, arg), 0);
+	return f;
+}
+
+/* Join f for good; its result. */
+static inline void *join(weft_fiber *f)
+{
+	void *result = NULL;
+
+	expect_eq(weft_join(f, &result, WEFT_FOREVER), 0);
+	return result;
+}
+
 #endif

@@ -10,10 +10,6 @@
 #define LARGE_STACK ((size_t)8 << 20)
 #define MOST_STACK ((size_t)1 << 30)
 
-static const weft_hint hints[] = { WEFT_HINT_DEFAULT, WEFT_HINT_NEXT,
-	WEFT_HINT_YIELD };
-enum { HINTS = sizeof(hints) / sizeof(hints[0]) };
-
 /* ------------------------------------------------------------------------ */
 /* Starting. */
 

@@ -9,27 +9,6 @@
 
 #include "os/child.h"
 
-static const weft_hint hints[] = { WEFT_HINT_DEFAULT, WEFT_HINT_NEXT,
-	WEFT_HINT_YIELD };
-enum { HINTS = sizeof(hints) / sizeof(hints[0]) };
-
-static weft_fiber *spawn(void *(*fn)(void *), void *arg)
-{
-	weft_fiber *f = NULL;
-
-	expect_eq(weft_spawn(&f, NULL, fn, arg), 0);
-	return f;
-}
-
-/* Join f for good; its result. */
-static void *join(weft_fiber *f)
-{
-	void *result = NULL;
-
-	expect_eq(weft_join(f, &result, WEFT_FOREVER), 0);
-	return result;
-}
-
 /* ------------------------------------------------------------------------ */
 /* Fibers that are not finished yet, or are. */
 

@@ -207,26 +207,35 @@ static void live_fibers_are_counted(void **state)
 /* ------------------------------------------------------------------------ */
 /* Where tasks came from. */
 
-static void *overflow(void *arg)
+/* Start n fibers, n being *arg. */
+static void *start_some(void *arg)
 {
-	weft_group_add(&group, 1000);
-	for (size_t i = 0; i < 1000; i++)
+	size_t n = *(size_t *)arg;
+
+	weft_group_add(&group, (int64_t)n);
+	for (size_t i = 0; i < n; i++)
 		expect_eq(weft_go(one_done, &group), 0);
 	return arg;
+}
+
+/* They and the fiber that starts them have run. */
+static weft_metrics run_some(weft_rt *rt, size_t n)
+{
+	weft_fiber *f;
+
+	assert_int_equal(weft_rt_spawn(rt, &f, NULL, start_some, &n), 0);
+	assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
+	assert_int_equal(weft_group_wait(&group, PATIENCE), 0);
+	return at_rest(rt, n + 1);
 }
 
 static void a_full_queue_is_offloaded(void **state)
 {
 	const weft_config cfg = { .workers = 1, .local_capacity = 8 };
 	weft_rt *rt = rt_begin(&cfg);
-	weft_metrics m;
-	weft_fiber *f;
+	weft_metrics m = run_some(rt, 1000);
 
 	(void)state;
-	assert_int_equal(weft_rt_spawn(rt, &f, NULL, overflow, NULL), 0);
-	assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
-	assert_int_equal(weft_group_wait(&group, PATIENCE), 0);
-	m = at_rest(rt, 1001);
 	/* What the queue cannot hold, half of a queue at a time. */
 	assert_true(m.offloads >= 100);
 	assert_true(m.runs_global > 0 && m.grabs > 0);
@@ -236,25 +245,12 @@ static void a_full_queue_is_offloaded(void **state)
 	assert_expected();
 }
 
-static void *fill_less(void *arg)
-{
-	weft_group_add(&group, 200);
-	for (size_t i = 0; i < 200; i++)
-		expect_eq(weft_go(one_done, &group), 0);
-	return arg;
-}
-
 static void what_fits_stays_local(void **state)
 {
 	weft_rt *rt = rt_workers(1);
-	weft_metrics m;
-	weft_fiber *f;
+	weft_metrics m = run_some(rt, 200);
 
 	(void)state;
-	assert_int_equal(weft_rt_spawn(rt, &f, NULL, fill_less, NULL), 0);
-	assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
-	assert_int_equal(weft_group_wait(&group, PATIENCE), 0);
-	m = at_rest(rt, 201);
 	assert_int_equal(m.offloads, 0);
 	assert_int_equal(m.runs_global, 1);
 	assert_int_equal(m.runs_local + m.runs_lifo, 200);
@@ -342,14 +338,9 @@ static void totals_are_the_sums_of_processors(void **state)
 	const weft_config cfg = { .workers = WORKERS, .local_capacity = 16 };
 	weft_rt *rt = rt_begin(&cfg);
 	uint64_t sum[FIGURES] = { 0 }, all[FIGURES], one[FIGURES];
-	weft_metrics m;
-	weft_fiber *f;
+	weft_metrics m = run_some(rt, 1000);
 
 	(void)state;
-	assert_int_equal(weft_rt_spawn(rt, &f, NULL, overflow, NULL), 0);
-	assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
-	assert_int_equal(weft_group_wait(&group, PATIENCE), 0);
-	m = at_rest(rt, 1001);
 	/* What one thread outside did, and what belongs to no processor. */
 	m.spawned -= 1;
 	m.fibers = 1000;

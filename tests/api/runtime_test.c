@@ -12,10 +12,6 @@
 
 #include "os/child.h"
 
-static const weft_hint hints[] = { WEFT_HINT_DEFAULT, WEFT_HINT_NEXT,
-	WEFT_HINT_YIELD };
-enum { HINTS = sizeof(hints) / sizeof(hints[0]) };
-
 /* ------------------------------------------------------------------------ */
 /* weft_run. */
 

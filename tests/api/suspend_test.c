@@ -7,26 +7,6 @@
 
 #include <weft/weft.h>
 
-static const weft_hint hints[] = { WEFT_HINT_DEFAULT, WEFT_HINT_NEXT,
-	WEFT_HINT_YIELD };
-enum { HINTS = sizeof(hints) / sizeof(hints[0]) };
-
-static weft_fiber *spawn(void *(*fn)(void *), void *arg)
-{
-	weft_fiber *f = NULL;
-
-	expect_eq(weft_spawn(&f, NULL, fn, arg), 0);
-	return f;
-}
-
-static void *join(weft_fiber *f)
-{
-	void *result = NULL;
-
-	expect_eq(weft_join(f, &result, WEFT_FOREVER), 0);
-	return result;
-}
-
 /* Wait until somebody waits for b: then it can be woken. */
 static void settle(struct baton *b)
 {

@@ -19,6 +19,7 @@
 #include "base/litmus.h"
 #include "base/units.h"
 #include "os/os.h"
+#include "support/skip.h"
 
 #define RUN_NS (200 * WF_NS_PER_MS)
 
@@ -91,34 +92,34 @@ static void bits_return_what_was_there_before(void **state)
 }
 
 /* A failure stores nothing and says what is there. */
-#define CHECK_CAS_FAILS(cas)                                               \
-	do {                                                               \
-		_Atomic(uint32_t) other = 7;                               \
-		uint32_t wrong = 6;                                        \
-		assert_false(cas(&other, &wrong, 8));                      \
-		assert_int_equal(wrong, 7);                                \
-		assert_int_equal(wf_load_rlx(&other), 7);                  \
+#define CHECK_CAS_FAILS(cas)                              \
+	do {                                              \
+		_Atomic(uint32_t) other = 7;              \
+		uint32_t wrong = 6;                       \
+		assert_false(cas(&other, &wrong, 8));     \
+		assert_int_equal(wrong, 7);               \
+		assert_int_equal(wf_load_rlx(&other), 7); \
 	} while (0)
 
-#define CHECK_CAS(cas)                                                     \
-	do {                                                               \
-		_Atomic(uint32_t) word = 7;                                \
-		uint32_t expected = 7;                                     \
-		assert_true(cas(&word, &expected, 8));                     \
-		assert_int_equal(expected, 7);                             \
-		assert_int_equal(wf_load_rlx(&word), 8);                   \
-		CHECK_CAS_FAILS(cas);                                      \
+#define CHECK_CAS(cas)                                   \
+	do {                                             \
+		_Atomic(uint32_t) word = 7;              \
+		uint32_t expected = 7;                   \
+		assert_true(cas(&word, &expected, 8));   \
+		assert_int_equal(expected, 7);           \
+		assert_int_equal(wf_load_rlx(&word), 8); \
+		CHECK_CAS_FAILS(cas);                    \
 	} while (0)
 
 /* A weak one may fail for no reason, and then says so truthfully. */
-#define CHECK_CAS_WEAK(cas)                                                \
-	do {                                                               \
-		_Atomic(uint32_t) word = 7;                                \
-		uint32_t expected = 7;                                     \
-		while (!cas(&word, &expected, 8))                          \
-			assert_int_equal(expected, 7);                     \
-		assert_int_equal(wf_load_rlx(&word), 8);                   \
-		CHECK_CAS_FAILS(cas);                                      \
+#define CHECK_CAS_WEAK(cas)                              \
+	do {                                             \
+		_Atomic(uint32_t) word = 7;              \
+		uint32_t expected = 7;                   \
+		while (!cas(&word, &expected, 8))        \
+			assert_int_equal(expected, 7);   \
+		assert_int_equal(wf_load_rlx(&word), 8); \
+		CHECK_CAS_FAILS(cas);                    \
 	} while (0)
 
 static void compare_and_swap(void **state)
@@ -318,8 +319,7 @@ static void so_does_the_one_total_order(void **state)
 {
 	(void)state;
 	if (under_qemu()) {
-		printf("an emulator that does not order them\n");
-		skip();
+		skip_because("an emulator that does not order them");
 	}
 	race(store_load_seq);
 }

@@ -28,29 +28,30 @@
 #include "base/units.h"
 #include "os/child.h"
 #include "os/os.h"
+#include "support/skip.h"
 
 #define STACK_BYTES (256 * WF_KIB)
 
 /* What a child saw, in memory it shares with us. */
 struct report {
-	int watched;			/* calls of the watcher */
-	void *addr;			/* what the last was told */
-	int on_altstack;		/* where it ran */
-	int other_watched;		/* calls of the other watcher */
-	int previous;			/* calls of the handler before ours */
+	int watched;	   /* calls of the watcher */
+	void *addr;	   /* what the last was told */
+	int on_altstack;   /* where it ran */
+	int other_watched; /* calls of the other watcher */
+	int previous;	   /* calls of the handler before ours */
 	int previous_sig;
 	void *previous_addr;
 	int previous_context;
-	int went_on;			/* the access, repeated, was good */
+	int went_on; /* the access, repeated, was good */
 	int errno_after;
-	int had_altstack;		/* the thread, before we gave it one */
+	int had_altstack; /* the thread, before we gave it one */
 	char *stack_low;
 };
 
-static struct sigaction at_start;	/* before the framework has its own */
+static struct sigaction at_start; /* before the framework has its own */
 static struct report *seen;
 static struct child child;
-static char *bad;			/* a page that faults */
+static char *bad; /* a page that faults */
 
 static bool has_altstack(void)
 {
@@ -182,8 +183,8 @@ static void touch_before_plain(void *arg)
 static void touch_before_informed(void *arg)
 {
 	(void)arg;
-	set_previous(&(struct sigaction){ .sa_sigaction = previous_informed,
-		.sa_flags = SA_SIGINFO });
+	set_previous(&(struct sigaction){
+		.sa_sigaction = previous_informed, .sa_flags = SA_SIGINFO });
 }
 
 static void touch_before_repair(void *arg)
@@ -230,8 +231,7 @@ static void when_it_returns_the_program_goes_on_undisturbed(void **state)
 {
 	(void)state;
 	if (wf_on_valgrind()) {
-		printf("not under valgrind\n");
-		skip();
+		skip_because("valgrind goes on with other registers");
 	}
 	run(touch_before_repair, NULL);
 	assert_true(child_exited_with(&child, 0));
@@ -429,8 +429,8 @@ static void listener(void *arg)
 
 	while (heard_bytes < sizeof(heard)) {
 		size_t room = sizeof(heard) - heard_bytes;
-		ssize_t n = read(fd, heard + heard_bytes,
-			wf_min_size(room, 5000));
+		ssize_t n =
+			read(fd, heard + heard_bytes, wf_min_size(room, 5000));
 
 		if (n <= 0)
 			return;

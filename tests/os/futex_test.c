@@ -21,8 +21,9 @@
 #include "base/sanitize.h"
 #include "base/units.h"
 #include "os/os.h"
+#include "support/skip.h"
 
-#define PATIENCE_NS (40 * WF_NS_PER_S)	/* it hangs: give up */
+#define PATIENCE_NS (40 * WF_NS_PER_S) /* it hangs: give up */
 #define SLEEPERS 4
 
 static void nap_ms(long ms)
@@ -141,8 +142,8 @@ static void wait_for_letter(int64_t deadline)
 	int err;
 
 	wf_store_rlx(&letter, 0);
-	assert_int_equal(wf_os_thread_start(&waker, late_waker, NULL, 0, NULL),
-		0);
+	assert_int_equal(
+		wf_os_thread_start(&waker, late_waker, NULL, 0, NULL), 0);
 	err = wf_os_futex_wait(&letter, 0, deadline);
 	at_return = wf_load_rlx(&letter);
 	wf_store_rlx(&letter, 2);
@@ -186,14 +187,15 @@ static void sleeper(void *arg)
 static int wake_by(unsigned n)
 {
 	static struct wf_os_thread threads[SLEEPERS];
-	static int errs[SLEEPERS];	/* outlives a failed assertion */
+	static int errs[SLEEPERS]; /* outlives a failed assertion */
 	int total = 0, most = 0;
 	int64_t give_up = wf_os_now_ns() + PATIENCE_NS;
 
 	wf_store_rlx(&returned, 0);
 	for (int i = 0; i < SLEEPERS; i++)
 		assert_int_equal(wf_os_thread_start(&threads[i], sleeper,
-					 &errs[i], 0, NULL), 0);
+					 &errs[i], 0, NULL),
+			0);
 	while (total < SLEEPERS && wf_os_now_ns() < give_up) {
 		int woken;
 
@@ -242,8 +244,8 @@ static void a_wake_of_none_wakes_nobody(void **state)
 	int err, woken = 0;
 
 	(void)state;
-	assert_int_equal(wf_os_thread_start(&thread, sleeper, &err, 0, NULL),
-		0);
+	assert_int_equal(
+		wf_os_thread_start(&thread, sleeper, &err, 0, NULL), 0);
 	for (int i = 0; i < 20; i++) {
 		nap_ms(2);
 		woken += wf_os_futex_wake(&bed, 0);
@@ -270,8 +272,7 @@ static void a_wake_where_no_memory_is_any_more_is_0(void **state)
 
 	(void)state;
 	if (wf_on_valgrind()) {
-		printf("valgrind takes such a wake for an error\n");
-		skip();
+		skip_because("valgrind takes such a wake for an error");
 	}
 	assert_int_equal(wf_os_vm_map(&page, bytes), 0);
 	wf_os_vm_unmap(page, bytes);

@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "support/threads.h"
+#include "support/skip.h"
 
 enum { CAP_MAX = 256, TASKS = 2 * CAP_MAX + 2, MODEL_STEPS = 60000 };
 
@@ -460,7 +461,7 @@ static void sifting_drops_dead_tickets_only(void **state)
 
 	(void)state;
 	if (ops != &wf_runq_ops)
-		skip();
+		skip_because("only the lock-free queue is sifted");
 	for (unsigned pattern = 0; pattern < 256; pattern++) {
 		ring_open(&r, 8, bases[pattern % BASES]);
 		for (unsigned i = 0; i < 8; i++)

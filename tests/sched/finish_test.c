@@ -100,14 +100,20 @@ static weft_fiber *end_inline(void *(*fn)(void *))
 	return f;
 }
 
-static weft_fiber *end_before_join(void *(*fn)(void *))
+/* f, which runs fn, is let to its end. */
+static void let_end(weft_fiber *f, void *(*fn)(void *))
 {
-	weft_fiber *f = spawn(fn);
-
 	weft_yield();
 	if (fn == waits)
 		cancel(f);
 	weft_yield();
+}
+
+static weft_fiber *end_before_join(void *(*fn)(void *))
+{
+	weft_fiber *f = spawn(fn);
+
+	let_end(f, fn);
 	kit_expect(wf_load_rlx(&f->state) & WF_FIBER_DONE);
 	join(f);
 	return f;
@@ -117,10 +123,7 @@ static weft_fiber *end_before_detach(void *(*fn)(void *))
 {
 	weft_fiber *f = spawn(fn);
 
-	weft_yield();
-	if (fn == waits)
-		cancel(f);
-	weft_yield();
+	let_end(f, fn);
 	kit_expect(wf_load_rlx(&f->state) & WF_FIBER_DONE);
 	weft_detach(f);
 	return f;
@@ -131,10 +134,7 @@ static weft_fiber *end_detached(void *(*fn)(void *))
 	weft_fiber *f = spawn(fn);
 
 	weft_detach(f);
-	weft_yield();
-	if (fn == waits)
-		cancel(f);
-	weft_yield();
+	let_end(f, fn);
 	return f;
 }
 

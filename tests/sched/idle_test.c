@@ -12,6 +12,7 @@
 #include "kit.h"
 #include "sched/idle.h"
 #include "sched/wake.h"
+#include "support/skip.h"
 
 enum { PROCS = 6 };
 
@@ -77,7 +78,7 @@ static void a_searcher_waits_for_a_task_that_is_stuck(void **state)
 
 	(void)state;
 	if (wf_on_valgrind())
-		skip(); /* a round takes longer than a search may */
+		skip_because("on valgrind a round takes too long");
 	kit.rt.spin_ns = 0;
 	wf_store_rlx(&g->gate_open, false);
 	kit_fill(4, 1);

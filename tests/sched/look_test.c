@@ -153,22 +153,11 @@ static void *cancelled(void *arg)
 	return NULL;
 }
 
-static void play(void *(*fn)(void *))
-{
-	weft_config cfg = { .workers = 1 };
-	weft_rt *rt = kit_start(&cfg);
-	weft_fiber *f;
-
-	assert_int_equal(weft_rt_spawn(rt, &f, NULL, fn, NULL), 0);
-	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
-	kit_stop(rt);
-}
-
 static void each_state_is_seen(void **state)
 {
 	(void)state;
-	play(every_state);
-	play(inline_child);
+	kit_play(every_state, 1);
+	kit_play(inline_child, 1);
 }
 
 static void a_plain_thread_is_nobody(void **state)
@@ -176,7 +165,7 @@ static void a_plain_thread_is_nobody(void **state)
 	(void)state;
 	assert_null(weft_self());
 	assert_false(weft_cancelled());
-	play(cancelled);
+	kit_play(cancelled, 1);
 }
 
 int main(void)

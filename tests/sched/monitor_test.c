@@ -13,6 +13,7 @@
 #include "kit.h"
 #include "sched/monitor.h"
 #include "sched/share.h"
+#include "support/skip.h"
 
 enum { PROCS = 4, NAPS = 400 };
 
@@ -186,7 +187,7 @@ static void a_queue_that_needed_no_help_for_long_is_alone_again(void **state)
 
 	(void)state;
 	if (!kit.rt.membarrier)
-		skip();
+		skip_because("no membarrier: all is shared for good");
 	kit_fill(0, 7);
 	(void)look_after(MIN_NS, 1);
 	expect_help();

@@ -61,17 +61,6 @@ static size_t credits(void)
 	return n;
 }
 
-static void play(void *(*fn)(void *), unsigned workers)
-{
-	weft_config cfg = { .workers = workers };
-	weft_rt *rt = kit_start(&cfg);
-	weft_fiber *f;
-
-	assert_int_equal(weft_rt_spawn(rt, &f, NULL, fn, rt), 0);
-	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
-	kit_stop(rt);
-}
-
 /* ------------------------------------------------------------------------ */
 /* Stacks and credits. */
 
@@ -148,8 +137,8 @@ static void *large_is_left(void *arg)
 static void stacks_and_credits_all_come_back(void **state)
 {
 	(void)state;
-	play(all_come_back, 1);
-	play(large_is_left, 1);
+	kit_play(all_come_back, 1);
+	kit_play(large_is_left, 1);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -197,7 +186,7 @@ static void *nested_calls(void *arg)
 static void calls_that_wait_share_a_stack(void **state)
 {
 	(void)state;
-	play(nested_calls, 1);
+	kit_play(nested_calls, 1);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -273,7 +262,7 @@ static void *refused(void *arg)
 static void who_is_refused_goes_on(void **state)
 {
 	(void)state;
-	play(refused, 1);
+	kit_play(refused, 1);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -316,7 +305,7 @@ static void *many_woken(void *arg)
 static void who_is_published_may_run_at_once(void **state)
 {
 	(void)state;
-	play(many_woken, 4);
+	kit_play(many_woken, 4);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -356,7 +345,7 @@ static void *checkpoints(void *arg)
 static void a_used_up_budget_yields(void **state)
 {
 	(void)state;
-	play(checkpoints, 1);
+	kit_play(checkpoints, 1);
 }
 
 int main(void)

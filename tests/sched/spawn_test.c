@@ -45,18 +45,6 @@ static wf_entry newest(struct wf_proc *p)
 	return wf_load_rlx(&p->runq.slots[at & p->runq.mask]);
 }
 
-/* Run fn(rt) in a fiber of a runtime with one processor. */
-static void play(void *(*fn)(void *))
-{
-	weft_config cfg = { .workers = 1 };
-	weft_rt *rt = kit_start(&cfg);
-	weft_fiber *f;
-
-	assert_int_equal(weft_rt_spawn(rt, &f, NULL, fn, rt), 0);
-	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
-	kit_stop(rt);
-}
-
 static void join(weft_fiber *f)
 {
 	void *result = NULL;
@@ -152,9 +140,9 @@ static void *with_attributes(void *arg)
 static void inside_each_kind_is_made_as_it_should(void **state)
 {
 	(void)state;
-	play(each_kind_inside);
-	play(detached_inside);
-	play(with_attributes);
+	kit_play(each_kind_inside, 1);
+	kit_play(detached_inside, 1);
+	kit_play(with_attributes, 1);
 }
 
 static _Atomic(int) held;
@@ -324,9 +312,9 @@ static void *too_late(void *arg)
 static void what_is_refused_leaves_nothing(void **state)
 {
 	(void)state;
-	play(bad_attributes);
-	play(no_memory);
-	play(too_late);
+	kit_play(bad_attributes, 1);
+	kit_play(no_memory, 1);
+	kit_play(too_late, 1);
 }
 
 static void outside_refuses_too(void **state)

@@ -23,19 +23,6 @@
 
 enum { WORKERS = 3 };
 
-int __real_wf_os_thread_start(struct wf_os_thread *t, void (*fn)(void *),
-	void *arg, size_t stack_bytes, const char *name);
-int __wrap_wf_os_thread_start(struct wf_os_thread *t, void (*fn)(void *),
-	void *arg, size_t stack_bytes, const char *name);
-
-int __wrap_wf_os_thread_start(struct wf_os_thread *t, void (*fn)(void *),
-	void *arg, size_t stack_bytes, const char *name)
-{
-	if (os_faults_hit(OS_FAULTS_THREAD))
-		return -EAGAIN;
-	return __real_wf_os_thread_start(t, fn, arg, stack_bytes, name);
-}
-
 static weft_rt *rt;
 
 static void pause_ms(unsigned ms)

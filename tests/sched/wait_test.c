@@ -21,17 +21,6 @@
 
 static struct wf_waiter waiter;
 
-static void play(void *(*fn)(void *))
-{
-	weft_config cfg = { .workers = 1 };
-	weft_rt *rt = kit_start(&cfg);
-	weft_fiber *f;
-
-	assert_int_equal(weft_rt_spawn(rt, &f, NULL, fn, rt), 0);
-	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
-	kit_stop(rt);
-}
-
 /* Claim only: who is held stays so. */
 static enum wf_taken claim(struct wf_waiter *w)
 {
@@ -258,9 +247,9 @@ static void *not_found_by_shutdown(void *arg)
 static void every_wait_of_a_fiber_ends_as_it_should(void **state)
 {
 	(void)state;
-	play(ends_of_others);
-	play(ends_of_my_own);
-	play(not_found_by_shutdown);
+	kit_play(ends_of_others, 1);
+	kit_play(ends_of_my_own, 1);
+	kit_play(not_found_by_shutdown, 1);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -343,7 +332,7 @@ static void a_deadline_is_past_or_not(void **state)
 {
 	(void)state;
 	(void)deadlines(NULL);
-	play(deadlines);
+	kit_play(deadlines, 1);
 }
 
 int main(void)

@@ -23,6 +23,7 @@
 #include <sched.h>
 
 #include "stress/sched_kit.h"
+#include "support/skip.h"
 
 enum { WORKERS_MAX = 16 };
 
@@ -614,7 +615,7 @@ static void what_one_fiber_starts_is_shared(void **state)
 
 	(void)state;
 	if (!probe_plain() || wf_os_cpus_allowed() < 2)
-		skip();
+		skip_because("needs two CPUs, natively, no sanitizer");
 	for (unsigned i = 0; i < SHARINGS; i++) {
 		unsigned share = share_once();
 
@@ -642,6 +643,11 @@ int main(void)
 		cmocka_unit_test(what_one_fiber_starts_is_shared),
 	};
 
+	if (wf_on_valgrind()) {
+		printf("skipped: valgrind runs one thread at a time, and here "
+		       "they wait for each other by spinning\n");
+		return 77;
+	}
 	threads_seed();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

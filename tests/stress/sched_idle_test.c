@@ -16,6 +16,7 @@
 #include <inttypes.h>
 
 #include "stress/sched_kit.h"
+#include "support/skip.h"
 
 enum { WORKERS = 4, THREADS_MAX = 64 };
 enum { SETTLE_MS = 500, SETTLE_MAX_S = 20, IDLE_S = 3, IDLE_LONG_S = 10 };
@@ -201,9 +202,8 @@ static void an_idle_runtime_costs_nothing(void **state)
 	weft_rt *rt;
 
 	(void)state;
-	/* An emulator's threads are not the program's, nor are its calls. */
 	if (WEFT_TEST_EMULATED)
-		skip();
+		skip_because("an emulator has threads and calls of its own");
 	note_others();
 	rt = kit_start(&cfg);
 	be_busy(rt, &gate);
@@ -222,7 +222,7 @@ static void a_new_runtime_costs_nothing(void **state)
 
 	(void)state;
 	if (WEFT_TEST_EMULATED)
-		skip();
+		skip_because("an emulator has threads and calls of its own");
 	note_others();
 	rt = kit_start(&cfg);
 	assert_true(settle());

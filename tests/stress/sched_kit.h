@@ -160,6 +160,18 @@ static inline void kit_stop(weft_rt *rt)
 	kit_watch();
 }
 
+/* Run fn(rt) in a fiber of a new runtime, to its end. */
+static inline void kit_play(void *(*fn)(void *), unsigned workers)
+{
+	weft_config cfg = { .workers = workers };
+	weft_rt *rt = kit_start(&cfg);
+	weft_fiber *f;
+
+	assert_int_equal(weft_rt_spawn(rt, &f, NULL, fn, rt), 0);
+	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
+	kit_stop(rt);
+}
+
 static inline void kit_nothing(void *arg, unsigned i)
 {
 	(void)arg;

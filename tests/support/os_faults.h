@@ -24,7 +24,7 @@ enum {
 	OS_FAULTS_PROTECT = 4,
 	OS_FAULTS_DISCARD = 8,
 	OS_FAULTS_ALLOC = 16,
-	OS_FAULTS_THREAD = 32,	/* by the test itself: os_faults_hit */
+	OS_FAULTS_THREAD = 32,	/* if wf_os_thread_start is wrapped too */
 };
 
 #define OS_FAULTS_KINDS 6
