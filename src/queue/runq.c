@@ -120,7 +120,11 @@ size_t wf_runq_sift(struct wf_runq *q, wf_claim_fn *fresh)
 	 * Take everything, then push what is left.  Index t + i is the slot of
 	 * index h + i or one before it, so nothing is overwritten unread.
 	 */
-	while (!wf_cas_rlx(&q->head, &h, t))
+	/*
+	 * [pair: runq.consume] As in wf_runq_room: thieves that took some since
+	 * the queue was full have read their slots.
+	 */
+	while (!wf_cas_acq(&q->head, &h, t))
 		continue;
 	q->head_seen = t;
 	for (; h != t; h++) {
