@@ -283,6 +283,19 @@ static void wait_callers(struct weft_rt *rt)
 		wf_os_thread_yield();
 }
 
+/* Wait until no thread is left but the monitor. */
+static void wait_threads(struct weft_rt *rt)
+{
+	for (;;) {
+		/* [pair: rt.ended] */
+		uint32_t seen = wf_load_acq(&rt->ended);
+
+		if (wf_load_rlx(&rt->threads) == 0)
+			break;
+		(void)wf_os_futex_wait(&rt->ended, seen, INT64_MAX);
+	}
+}
+
 /* No fiber is left: the threads run what else there is, and end. */
 static void end_threads(struct weft_rt *rt)
 {
@@ -292,15 +305,10 @@ static void end_threads(struct weft_rt *rt)
 	wf_fence_seq();
 	for (uint32_t i = 0; i < rt->group_count; i++)
 		wf_wake_all(&rt->groups[i]);
-	for (;;) {
-		/* [pair: rt.ended] */
-		uint32_t seen = wf_load_acq(&rt->ended);
-
-		if (wf_load_rlx(&rt->threads) == 0)
-			break;
-		(void)wf_os_futex_wait(&rt->ended, seen, INT64_MAX);
-	}
+	wait_threads(rt);
 	wf_monitor_stop(rt);
+	/* It may have started one since, which finds that it must end. */
+	wait_threads(rt);
 	wf_threads_reap(rt);
 }
 
