@@ -88,8 +88,9 @@ static void get_up(struct wf_thread *t, bool woken)
 }
 
 /*
- * Idle for long: give the memory back.  The processor goes on sleeping, without
- * a thread.  False: there is work after all.
+ * Idle for long, or for good: give the memory back.  The processor goes on
+ * sleeping, without a thread; were its bit clear, others would leave the global
+ * queue to it.  False: there is work after all.
  */
 static bool retire(struct wf_thread *t)
 {
@@ -131,7 +132,10 @@ bool wf_park(struct wf_thread *t, bool searched)
 		}
 	} else if (wf_load_rlx(&rt->quit) && take_bit(p)) {
 		/* One look decides both: if two differed it would sleep. */
-		return false;
+		if (retire(t))
+			return false;
+		get_up(t, false);
+		return true;
 	}
 	wf_bump(&p->counters.parks, 1);
 	if (!sleep_on(t)) {

@@ -52,14 +52,14 @@ bool wf_wake_one(struct wf_group *g)
 
 void wf_wake_all(struct wf_group *g)
 {
-	/* [pair: park.bit] As in wf_wake_one. */
-	uint64_t taken = wf_and_acqrel(&g->sleeping, 0);
+	for (uint32_t i = 0; i < g->count; i++) {
+		struct wf_proc *p = &g->procs[i];
 
-	while (taken != 0) {
-		struct wf_proc *p = wf_group_lowest(g, taken);
-
-		taken &= ~p->bit;
-		if (wf_load_rlx(&p->thread) != NULL)
+		/* One without a thread sleeps on. */
+		if (wf_load_rlx(&p->thread) == NULL)
+			continue;
+		/* [pair: park.bit] As in wf_wake_one. */
+		if (wf_and_acqrel(&g->sleeping, ~p->bit) & p->bit)
 			(void)rouse(g, p);
 	}
 }
