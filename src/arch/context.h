@@ -39,6 +39,12 @@
 
 #include "arch_context.h"
 
+/* Waiting in a simulation is letting others run. */
+#ifdef WEFT_SIM
+void wf_sim_relax(void);
+#define wf_cpu_relax() wf_sim_relax()
+#endif
+
 /*
  * Make c start as entry(arg) on the stack that ends at top (any alignment), of
  * which the first few words are written.  entry must not return.

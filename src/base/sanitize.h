@@ -51,6 +51,11 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+#ifdef WEFT_SIM
+void wf_sim_lock_taken(const void *lock, bool waited);
+void wf_sim_lock_left(const void *lock);
+#endif
+
 struct wf_san {
 #ifdef WF_ASAN
 	void *fake_stack;	/* ASan's, while the stack is left */
@@ -136,6 +141,27 @@ wf_inline void wf_san_arrive(struct wf_san *here, struct wf_san *from)
 #ifdef WF_ASAN
 	__sanitizer_finish_switch_fiber(
 		here->fake_stack, &from->low, &from->bytes);
+#endif
+}
+
+/*
+ * A lock was taken, after a wait if need be; it is about to be left.  The
+ * simulator looks for circles.
+ */
+wf_inline void wf_san_lock_taken(const void *lock, bool waited)
+{
+	(void)lock;
+	(void)waited;
+#ifdef WEFT_SIM
+	wf_sim_lock_taken(lock, waited);
+#endif
+}
+
+wf_inline void wf_san_lock_left(const void *lock)
+{
+	(void)lock;
+#ifdef WEFT_SIM
+	wf_sim_lock_left(lock);
 #endif
 }
 

@@ -27,13 +27,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "base/units.h"
 #include "fiber/fiber.h"
 #include "os/lock.h"
 #include "stack/pool.h"
-
-#define WF_SLAB_BYTES WF_MIB
-#define WF_FIBER_BATCH 64
 
 struct wf_slab {
 	void *rt;			/* whose fibers these are; fixed */

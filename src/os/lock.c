@@ -5,10 +5,8 @@
 #include "os/lock.h"
 
 #include "arch/context.h"
+#include "base/limits.h"
 #include "os/os.h"
-
-/* A critical section is shorter than this many looks at the word. */
-#define WF_LOCK_SPINS 64
 
 void wf_lock_slow(struct wf_lock *l)
 {

@@ -28,6 +28,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/sanitize.h"
 
 struct wf_lock {
 	_Atomic(uint32_t) word;
@@ -43,18 +44,23 @@ static inline void wf_lock(struct wf_lock *l)
 	/* [pair: lock.word] See all the last holder did. */
 	if (wf_unlikely(!wf_cas_acq(&l->word, &free, 1)))
 		wf_lock_slow(l);
+	wf_san_lock_taken(l, true);
 }
 
 static inline bool wf_trylock(struct wf_lock *l)
 {
 	uint32_t free = 0;
-
 	/* [pair: lock.word] As in wf_lock. */
-	return wf_cas_acq(&l->word, &free, 1);
+	bool taken = wf_cas_acq(&l->word, &free, 1);
+
+	if (taken)
+		wf_san_lock_taken(l, false);
+	return taken;
 }
 
 static inline void wf_unlock(struct wf_lock *l)
 {
+	wf_san_lock_left(l);
 	/* [pair: lock.word] Show all we did; the last access to the lock. */
 	if (wf_unlikely(wf_xchg_rel(&l->word, 0) == 2))
 		wf_unlock_slow(l);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/limits.h"
 #include "os/os.h"
 #include "queue/runq.h"
 #include "sched/runtime.h"
@@ -38,17 +39,17 @@ static const struct field fields[] = {
 	{ "profile", offsetof(weft_config, profile), NARROW, 0,
 		WEFT_PROFILE_IO_HEAVY, 0 },
 	{ "local_capacity", offsetof(weft_config, local_capacity), POW2,
-		WF_RUNQ_CAP_MIN, WF_RUNQ_CAP_MAX, 256 },
+		WF_RUNQ_CAP_MIN, WF_RUNQ_CAP_MAX, WF_LOCAL_CAPACITY },
 	{ "global_tick", offsetof(weft_config, global_tick), NARROW, 1, 65536,
-		61 },
+		WF_GLOBAL_TICK },
 	{ "lifo_budget", offsetof(weft_config, lifo_budget), NARROW, 1, 65536,
-		3 },
+		WF_LIFO_BUDGET },
 	{ "steal_rounds", offsetof(weft_config, steal_rounds), NARROW, 1, 64,
-		4 },
+		WF_STEAL_ROUNDS },
 	{ "max_searchers", offsetof(weft_config, max_searchers), NARROW, 1,
 		WF_GROUP_MAX, 0 },
 	{ "coop_budget", offsetof(weft_config, coop_budget), NARROW, 1,
-		WF_CONFIG_MANY, 128 },
+		WF_CONFIG_MANY, WF_COOP_BUDGET },
 	{ "max_threads", offsetof(weft_config, max_threads), NARROW, 1,
 		WF_CONFIG_MANY, 10000 },
 	{ "max_hogs", offsetof(weft_config, max_hogs), NARROW, 1,
@@ -58,7 +59,7 @@ static const struct field fields[] = {
 	{ "quantum_ns", offsetof(weft_config, quantum_ns), WIDE, WF_NS_PER_US,
 		3600 * WF_NS_PER_S, 0 },
 	{ "spin_ns", offsetof(weft_config, spin_ns), WIDE, INT64_MIN,
-		WF_NS_PER_S, 50 * WF_NS_PER_US },
+		WF_NS_PER_S, WF_SPIN_NS },
 	{ "stop_ns", offsetof(weft_config, stop_ns), WIDE, 0, INT64_MAX, 0 },
 	{ "watchdog_ns", offsetof(weft_config, watchdog_ns), WIDE, 0, INT64_MAX,
 		0 },

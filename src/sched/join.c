@@ -23,6 +23,7 @@
 #include <weft/fiber.h>
 
 #include "base/assert.h"
+#include "base/limits.h"
 #include "os/os.h"
 #include "sched/finish.h"
 #include "sched/pick.h"
@@ -30,8 +31,6 @@
 #include "sched/runtime.h"
 #include "sched/submit.h"
 #include "sched/wait.h"
-
-#define WF_JOIN_PATIENCE 32 /* budgets, while only children wait */
 
 /* Take the result; the handle is gone. */
 static int take(weft_fiber *f, void **result)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/limits.h"
 #include "base/units.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
@@ -15,7 +16,6 @@
 #define WF_MONITOR_PAUSE_GATE_NS (100 * WF_NS_PER_US)
 #define WF_MONITOR_PAUSE_MAX_NS WF_NS_PER_MS
 #define WF_MONITOR_SLICE_NS (100 * WF_NS_PER_US)
-#define WF_MONITOR_IDLE_LOOKS 4		      /* of nothing, before it sleeps */
 #define WF_MONITOR_CALM_NS (2 * WF_NS_PER_MS) /* then thieves need not come */
 
 /* What a look at a group brought together. */

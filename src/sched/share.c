@@ -5,11 +5,9 @@
 #include "sched/share.h"
 
 #include "arch/context.h"
+#include "base/limits.h"
 #include "os/os.h"
 #include "sched/group.h"
-
-#define WF_SHARE_TRIES \
-	200 /* a pick takes less, unless its thread was stopped */
 
 /* The holder knows; is it out of the pick it may have begun before? */
 static bool holder_is_out(struct wf_proc *p)

@@ -30,12 +30,11 @@
 
 #include "arch/context.h"
 #include "base/compiler.h"
+#include "base/limits.h"
 #include "fiber/fiber.h"
 #include "os/os.h"
 #include "sched/proc.h"
 #include "stack/overflow.h"
-
-#define WF_INLINES 16	/* children run as calls, for a unit of budget */
 
 enum wf_after {
 	WF_AFTER_NOTHING,

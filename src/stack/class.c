@@ -7,9 +7,7 @@
 #include <errno.h>
 
 #include "arch/context.h"
-
-/* Small stacks change hands by this many; together at most 2 MiB of promise. */
-#define WF_STACK_BATCH_MAX 32
+#include "base/limits.h"
 
 /* What class 0 promises. */
 static size_t smallest(size_t page_bytes)

@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/limits.h"
 #include "os/os.h"
 
-#define WF_ARENA_BYTES_FIRST (8 * WF_MIB)
 #define WF_ARENA_BYTES_MAX WF_GIB
 #define WF_DEPOT_BYTES (128 * WF_MIB)
 

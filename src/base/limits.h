@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * base/limits.h - sizes that are small in the simulator.
+ *
+ * A queue of 256 entries that overflows, a magazine of 64 that runs empty, a
+ * lock that is spun for 64 times: what is rare in production must happen within
+ * a few hundred steps of a simulated run.  Nothing but these numbers is
+ * different there.
+ */
+#ifndef WF_BASE_LIMITS_H
+#define WF_BASE_LIMITS_H
+
+#include "base/units.h"
+
+#ifdef WEFT_SIM
+
+#define WF_SLAB_BYTES (4 * WF_KIB)
+#define WF_FIBER_BATCH 2
+#define WF_ARENA_BYTES_FIRST (512 * WF_KIB)
+#define WF_STACK_BATCH_MAX 2
+#define WF_LOCK_SPINS 1
+#define WF_SHARE_TRIES 2
+#define WF_JOIN_PATIENCE 2
+#define WF_MONITOR_IDLE_LOOKS 1
+#define WF_INLINES 2
+#define WF_LOCAL_CAPACITY 4
+#define WF_GLOBAL_TICK 3
+#define WF_LIFO_BUDGET 2
+#define WF_STEAL_ROUNDS 1
+#define WF_COOP_BUDGET 4
+#define WF_SPIN_NS 1
+
+#else
+
+/* Fiber descriptors: bytes of a slab, and how many change hands at once. */
+#define WF_SLAB_BYTES WF_MIB
+#define WF_FIBER_BATCH 64
+
+/* Stacks: the first arena of a class, and how many change hands at once. */
+#define WF_ARENA_BYTES_FIRST (8 * WF_MIB)
+#define WF_STACK_BATCH_MAX 32
+
+/* A critical section is shorter than this many looks at the lock. */
+#define WF_LOCK_SPINS 64
+
+/* A pick takes less than as many looks, unless its thread was stopped. */
+#define WF_SHARE_TRIES 200
+
+/* Budgets of a joiner in a row, while only its children wait. */
+#define WF_JOIN_PATIENCE 32
+
+/* The monitor finds nothing to do so often, before it sleeps. */
+#define WF_MONITOR_IDLE_LOOKS 4
+
+/* Children run as calls, for a unit of budget. */
+#define WF_INLINES 16
+
+/* Defaults of weft_config, see there. */
+#define WF_LOCAL_CAPACITY 256
+#define WF_GLOBAL_TICK 61
+#define WF_LIFO_BUDGET 3
+#define WF_STEAL_ROUNDS 4
+#define WF_COOP_BUDGET 128
+#define WF_SPIN_NS (50 * WF_NS_PER_US)
+
+#endif
+
+#endif
