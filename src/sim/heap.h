@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim/heap.h - the memory of a run: at fixed addresses, and new each time.
+ *
+ *	| thread stacks | heap: small blocks | maps: whole pages |
+ *
+ * Blocks and maps are handed out upwards and never again in the same run, so
+ * memory that was freed stays freed and every touch of it is seen.  Between
+ * runs the two ends go back to the start; blocks are cleared as they are handed
+ * out, and what was used of the maps is given back to the system.
+ */
+#ifndef WF_SIM_HEAP_H
+#define WF_SIM_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+#define WF_SIM_STACK_BYTES ((size_t)256 << 10)
+
+struct wf_sim_block {
+	char *p;
+	size_t bytes;
+	uintptr_t pc;		/* who asked for it */
+	bool freed;
+};
+
+wf_must_check int wf_sim_heap_open(void);
+void wf_sim_heap_reset(void);
+
+/* The low end of the stack of thread t. */
+char *wf_sim_heap_stack(uint32_t t);
+
+/* Zeroed, aligned to align; NULL: no room.  free fails the run if it is bad. */
+void *wf_sim_heap_alloc(size_t bytes, size_t align, uintptr_t pc);
+void wf_sim_heap_free(void *p);
+size_t wf_sim_heap_size(const void *p);		/* 0: no such block */
+bool wf_sim_heap_owns(const void *p);
+
+void *wf_sim_heap_map(size_t bytes, uintptr_t pc);
+void wf_sim_heap_unmap(void *p, size_t bytes);
+void wf_sim_heap_guard(void *p, size_t bytes);
+void wf_sim_heap_discard(void *p, size_t bytes);
+
+/* What an address of the arena is: enum wf_sim_memory. */
+uint32_t wf_sim_heap_state(uintptr_t addr);
+
+/* Is this stack pointer in a guard? */
+bool wf_sim_heap_guarded(uintptr_t addr);
+
+/* The block an address is in, freed or not; NULL: none.  Its number. */
+const struct wf_sim_block *wf_sim_heap_find(const void *p);
+size_t wf_sim_heap_number(const struct wf_sim_block *b);
+
+/* A block that nobody has freed, or NULL. */
+const struct wf_sim_block *wf_sim_heap_left(void);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim/shrink.c - leaving decisions out.
+ */
+#include "sim/shrink.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sim/token.h"
+
+struct shrinking {
+	struct wf_sim_decision *list, *trial;
+	size_t count;
+	const char *oracle;
+	unsigned runs; /* that are left */
+};
+
+/* Does the trial fail in the same way?  Then it is the new list. */
+static bool attempt(struct shrinking *sh, size_t count)
+{
+	struct wf_sim_run how = { .mode = WF_SIM_LIST,
+		.length = 1,
+		.list = sh->trial,
+		.list_count = count };
+
+	if (sh->runs == 0)
+		return false;
+	sh->runs--;
+	wf_sim_run(&how);
+	if (!wf_sim->failure.failed ||
+		strcmp(wf_sim->failure.oracle, sh->oracle) != 0 ||
+		wf_sim->log_count > sh->count)
+		return false;
+	/* What had no effect is not in the log. */
+	sh->count = wf_sim->log_count;
+	memcpy(sh->list, wf_sim->log, sh->count * sizeof(*sh->list));
+	wf_sim_token_sort(sh->list, sh->count);
+	return true;
+}
+
+/* Leave out parts of this size, from the last to the first; true: some. */
+static bool leave_out(struct shrinking *sh, size_t part)
+{
+	size_t at = sh->count;
+	bool some = false;
+
+	while (at > 0 && sh->runs > 0) {
+		size_t from = at > part ? at - part : 0, before = sh->count;
+
+		memcpy(sh->trial, sh->list, from * sizeof(*sh->list));
+		memcpy(sh->trial + from, sh->list + at,
+			(before - at) * sizeof(*sh->list));
+		if (attempt(sh, before - (at - from)) && sh->count < before)
+			some = true;
+		at = from < sh->count ? from : sh->count;
+	}
+	return some;
+}
+
+size_t wf_sim_shrink(struct wf_sim_decision *list, size_t count,
+	const char *oracle, unsigned max_runs)
+{
+	size_t bytes = (count + 1) * sizeof(*list);
+	struct shrinking sh = {
+		.list = list, .count = count, .oracle = oracle, .runs = max_runs
+	};
+
+	sh.trial = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sh.trial == MAP_FAILED)
+		return count;
+	for (size_t part = (count + 1) / 2; part > 0 && sh.runs > 0;) {
+		bool some = leave_out(&sh, part);
+
+		if (part > sh.count)
+			part = (sh.count + 1) / 2;
+		else if (!some || part > 1)
+			part /= 2;
+	}
+	(void)munmap(sh.trial, bytes);
+	return sh.count;
+}

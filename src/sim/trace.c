@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sim/trace.c - events kept, and printed with names.
+ */
+#include "sim/trace.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/units.h"
+#include "sim/engine.h"
+#include "sim/heap.h"
+#include "sim/program.h"
+#include "sim/symbols.h"
+
+#define WF_SIM_EVENTS 65536 /* the last so many are kept */
+#define WF_SIM_NAMES 64
+#define WF_SIM_SHOWN 400 /* at most so many are printed */
+#define WF_SIM_AROUND 4	 /* of a thread, before it is left and after */
+#define WF_SIM_LAST 40	 /* these always */
+
+static struct {
+	size_t events;
+	struct wf_sim_event event[WF_SIM_EVENTS];
+	size_t names;
+	struct {
+		const char *p;
+		size_t bytes;
+		char name[48];
+	} name[WF_SIM_NAMES];
+	size_t shown[WF_SIM_SHOWN];
+	uintptr_t pc[WF_SIM_SHOWN];
+	char line[WF_SIM_SHOWN][80];
+} * tr;
+
+int wf_sim_trace_open(void)
+{
+	tr = mmap(NULL, sizeof(*tr), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return tr == MAP_FAILED ? -ENOMEM : 0;
+}
+
+void wf_sim_trace_reset(void)
+{
+	tr->events = 0;
+	tr->names = 0;
+}
+
+void wf_sim_trace_event(const struct wf_sim_event *e)
+{
+	struct wf_sim_event *to = &tr->event[tr->events++ % WF_SIM_EVENTS];
+
+	*to = *e;
+	to->step = wf_sim->steps;
+	to->thread = (uint8_t)wf_sim->current->id;
+}
+
+void wf_sim_trace_plain(const void *p, unsigned mask, bool write, uintptr_t pc)
+{
+	if (((uintptr_t)p ^ (uintptr_t)wf_sim->watch) >> 3 != 0)
+		return;
+	wf_sim_trace_event(&(struct wf_sim_event){
+		.what = write ? "plain write" : "plain read",
+		.addr = p,
+		.size = (uint8_t)__builtin_popcount(mask),
+		.order = -1,
+		.pc = pc });
+}
+
+void wf_sim_trace_note(const char *what, uintptr_t pc, const char *fmt, ...)
+{
+	struct wf_sim_event e = { .what = what, .order = -1, .pc = pc };
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(e.note, sizeof(e.note), fmt, args);
+	va_end(args);
+	wf_sim_trace_event(&e);
+}
+
+void wf_sim_trace_name(const void *p, size_t bytes, const char *name)
+{
+	if (tr->names == WF_SIM_NAMES)
+		return;
+	tr->name[tr->names].p = p;
+	tr->name[tr->names].bytes = bytes;
+	snprintf(tr->name[tr->names++].name, sizeof(tr->name[0].name), "%s",
+		name);
+}
+
+/* "base", or "base + offset". */
+static const char *joined(const char *base, size_t offset)
+{
+	static char text[2][96];
+	static unsigned turn;
+	char *p = text[++turn & 1];
+
+	if (offset == 0)
+		snprintf(p, sizeof(text[0]), "%s", base);
+	else
+		snprintf(p, sizeof(text[0]), "%s + %zu", base, offset);
+	return p;
+}
+
+const char *wf_sim_trace_place(const void *p)
+{
+	const struct wf_sim_block *b;
+	char name[64];
+	size_t offset;
+
+	for (size_t i = tr->names; i-- > 0;)
+		if ((char *)p >= tr->name[i].p &&
+			(char *)p < tr->name[i].p + tr->name[i].bytes)
+			return joined(tr->name[i].name,
+				(size_t)((char *)p - tr->name[i].p));
+	if (wf_sim_heap_owns(p)) {
+		b = wf_sim_heap_find(p);
+		if (b == NULL)
+			return joined("the arena", 0);
+		snprintf(name, sizeof(name), "block #%zu",
+			wf_sim_heap_number(b));
+		return joined(name, (size_t)((char *)p - b->p));
+	}
+	for (uint32_t i = 0; i < wf_sim->threads; i++) {
+		char *low = wf_sim_heap_stack(i);
+
+		if ((char *)p < low || (char *)p >= low + WF_SIM_STACK_BYTES)
+			continue;
+		snprintf(name, sizeof(name), "stack of thread %u, top - %zu", i,
+			(size_t)(low + WF_SIM_STACK_BYTES - (char *)p));
+		return joined(name, 0);
+	}
+	if (wf_sim_symbol((uintptr_t)p, name, sizeof(name), &offset))
+		return joined(name, offset);
+	snprintf(name, sizeof(name), "%p", p);
+	return joined(name, 0);
+}
+
+static const char *order_name(int mo)
+{
+	switch (mo) {
+	case __ATOMIC_RELAXED:
+		return "relaxed";
+	case __ATOMIC_CONSUME:
+	case __ATOMIC_ACQUIRE:
+		return "acquire";
+	case __ATOMIC_RELEASE:
+		return "release";
+	case __ATOMIC_ACQ_REL:
+		return "acq_rel";
+	case __ATOMIC_SEQ_CST:
+		return "seq_cst";
+	default:
+		return "";
+	}
+}
+
+/* Addresses of the program differ from process to process; names do not. */
+static size_t add_value(
+	char *text, size_t bytes, const char *before, uint64_t v)
+{
+	int n;
+
+	if (wf_sim_program_owns(v))
+		n = snprintf(text, bytes, "%s%.40s", before,
+			wf_sim_trace_place((void *)(uintptr_t)v));
+	else
+		n = snprintf(
+			text, bytes, "%s%#llx", before, (unsigned long long)v);
+	return wf_min_size((size_t)n, bytes - 1);
+}
+
+static void print_event(FILE *out, const struct wf_sim_event *e, const char *at)
+{
+	char value[96] = "";
+	size_t n = 0;
+
+	if (e->has_before)
+		n += add_value(value, sizeof(value), " ", e->before);
+	if (e->has_after)
+		n += add_value(value + n, sizeof(value) - n, " -> ", e->after);
+	if (e->stale > 0)
+		snprintf(value + n, sizeof(value) - n, ", stale by %u",
+			e->stale);
+	fprintf(out, "%6u  %-10.10s %-11s %-8s%s%s%s%s  %s\n", e->step,
+		wf_sim_thread_name(e->thread), e->what, order_name(e->order),
+		e->addr ? " " : "", e->addr ? wf_sim_trace_place(e->addr) : "",
+		value, e->note, at);
+}
+
+static struct wf_sim_event *event(size_t i)
+{
+	return &tr->event[i % WF_SIM_EVENTS];
+}
+
+/* Is something near that only this schedule has? */
+static bool is_of_interest(size_t i)
+{
+	size_t first = tr->events > WF_SIM_EVENTS ? tr->events - WF_SIM_EVENTS
+						  : 0;
+
+	if (i + WF_SIM_LAST >= tr->events || event(i)->stale > 0)
+		return true;
+	for (size_t k = 1; k <= WF_SIM_AROUND; k++)
+		if ((i >= first + k &&
+			    event(i - k)->thread != event(i)->thread) ||
+			event(i + k)->thread != event(i)->thread)
+			return true;
+	return false;
+}
+
+/* The numbers of those to print, the last first; how many. */
+static size_t choose(size_t *shown)
+{
+	size_t n = 0;
+
+	for (size_t i = tr->events;
+		n < WF_SIM_SHOWN && i-- > 0 && tr->events - i <= WF_SIM_EVENTS;)
+		if (is_of_interest(i))
+			shown[n++] = i;
+	return n;
+}
+
+void wf_sim_trace_print(FILE *out)
+{
+	size_t n = choose(tr->shown), before = 0;
+
+	for (size_t k = 0; k < n; k++)
+		tr->pc[k] = event(tr->shown[k])->pc;
+	wf_sim_lines(tr->pc, n, tr->line);
+	while (n-- > 0) {
+		size_t i = tr->shown[n];
+
+		if (i != before)
+			fprintf(out, "        ... %zu more\n", i - before);
+		before = i + 1;
+		print_event(out, event(i), tr->pc[n] == 0 ? "" : tr->line[n]);
+	}
+}
