@@ -44,8 +44,9 @@ static weft_fiber_state state_of(weft_fiber *f, const weft_fiber_info *info)
 }
 
 /*
- * Its function: in start until it first leaves its stack, then in entry.  What
- * is read of start counts only if entry was not there afterwards either.
+ * Its function: in start until it first leaves its stack or ends, then in
+ * entry.  What is read of start counts only if entry was not there afterwards
+ * either.
  */
 static void *entry_of(weft_fiber *f)
 {
@@ -58,8 +59,6 @@ static void *entry_of(weft_fiber *f)
 	/* [pair: fiber.entry] start before the second look. */
 	wf_fence_acq();
 	entry = wf_load_rlx(&f->entry);
-	if (wf_load_rlx(&f->state) & WF_FIBER_DONE)
-		return entry;
 	return entry != NULL ? entry : fn;
 }
 

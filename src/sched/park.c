@@ -90,19 +90,18 @@ static void get_up(struct wf_thread *t, bool woken)
 /*
  * Idle for long, or for good: give the memory back.  The processor goes on
  * sleeping, without a thread; were its bit clear, others would leave the global
- * queue to it.  False: there is work after all.
+ * queue to it.  Should there be work after all, another thread sees to it: the
+ * bit may be set by that one by now, so it is not ours to take again.
  */
-static bool retire(struct wf_thread *t)
+static void retire(struct wf_thread *t)
 {
 	struct wf_proc *p = t->proc;
 
 	wf_stack_cache_flush(&p->stacks);
 	wf_store_rlx(&p->thread, NULL);
 	set_bit(p);
-	if (!work_left(p, true) || !take_bit(p))
-		return true;
-	wf_store_rlx(&p->thread, t);
-	return false;
+	if (work_left(p, true))
+		(void)wf_wake_one(p->group);
 }
 
 void wf_rt_tell_ended(struct weft_rt *rt)
@@ -132,17 +131,13 @@ bool wf_park(struct wf_thread *t, bool searched)
 		}
 	} else if (wf_load_rlx(&rt->quit) && take_bit(p)) {
 		/* One look decides both: if two differed it would sleep. */
-		if (retire(t))
-			return false;
-		get_up(t, false);
-		return true;
+		retire(t);
+		return false;
 	}
 	wf_bump(&p->counters.parks, 1);
 	if (!sleep_on(t)) {
-		if (retire(t))
-			return false;
-		get_up(t, false);
-		return true;
+		retire(t);
+		return false;
 	}
 	get_up(t, true);
 	return true;

@@ -56,9 +56,9 @@ void wf_sim_memory_fork(struct wf_sim_thread *to, struct wf_sim_thread *from)
 	to->acq_hb = to->acq_view = none;
 	to->rel_hb = to->rel_view = none;
 	to->due_view = none;
+	to->lit_view = to->view;
 	to->hb[to->id]++;
 	to->view[to->id]++;
-	to->lit_view = to->view;
 	if (from != NULL)
 		tick(from);
 }
@@ -95,17 +95,27 @@ static struct wf_sim_store *push(struct wf_sim_loc *l, uint64_t value)
 	return s;
 }
 
-/* What is in memory was put there by plain stores. */
+/*
+ * What is in memory was put there by plain stores: by some that we know of, or
+ * unseen, by libc (compilers copy and clear structs by its functions) or by the
+ * switch of contexts.  Whoever that was, its last release fence counts.
+ */
 static void push_plain(struct wf_sim_loc *l, struct wf_sim_cell *c)
 {
 	struct wf_sim_store *s = push(l, peek((void *)l->addr, l->size));
 	uint32_t thread;
 	int32_t clock;
 
-	if (wf_sim_shadow_written(c, l->mask, &thread, &clock))
+	if ((l->plain || l->count == 1) &&
+		wf_sim_shadow_written(c, l->mask, &thread, &clock)) {
 		s->seen[thread] = clock;
-	else
+	} else {
 		s->seen = (wf_clock){ 0 };
+		for (uint32_t i = 0; i < wf_sim->threads; i++) {
+			wf_clock_join(&s->hb, &wf_sim->thread[i].rel_hb);
+			wf_clock_join(&s->view, &wf_sim->thread[i].rel_view);
+		}
+	}
 	l->plain = false;
 }
 
@@ -151,7 +161,8 @@ static struct wf_sim_loc *find(
 	for (uint32_t n = c->locs; n != 0; n = l->next) {
 		l = wf_sim_loc(n);
 		if (l->mask == mask) {
-			if (wf_unlikely(l->plain))
+			if (wf_unlikely(l->plain ||
+				    peek(p, size) != newest(l)->value))
 				push_plain(l, c);
 			return l;
 		}

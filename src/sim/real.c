@@ -94,7 +94,7 @@ void wf_sim_real_call(const char *name, enum wf_sim_real why, uintptr_t pc)
 	if (!by_program(pc))
 		return;
 	wf_sim->current->pc = pc;
-	wf_sim_fail("real call", NULL, "%s() %s", name, sentence[why]);
+	wf_sim_fail("real call", NULL, "%s %s", name, sentence[why]);
 }
 
 /*
@@ -121,18 +121,19 @@ static void *behind(_Atomic(void *) *found, const char *name)
  * differs is what only the preprocessor can vary: name, type and parameters.
  * It declares first: not every libc has every one of them.
  */
-#define WF_REAL(why, type, name, params, args)                             \
-	type name params;                                                  \
-	wf_noinline type name params                                       \
-	{                                                                  \
-		static _Atomic(void *) found;                              \
-                                                                           \
-		wf_sim_real_call(#name, WF_SIM_REAL_##why,                 \
-			(uintptr_t)__builtin_return_address(0));           \
-		return ((type(*) params)behind(&found, #name))args;        \
+#define WF_REAL(why, type, name, params, args)                      \
+	type name params;                                           \
+	wf_noinline type name params                                \
+	{                                                           \
+		static _Atomic(void *) found;                       \
+                                                                    \
+		wf_sim_real_call(#name "()", WF_SIM_REAL_##why,     \
+			(uintptr_t)__builtin_return_address(0));    \
+		return ((type(*) params)behind(&found, #name))args; \
 	}
 
-/* clang-format off: a table, and every entry is a function. */
+/* A table, and every entry is a function. */
+/* clang-format off */
 
 /* --------------------------------------------------------------- waiting */
 
@@ -380,7 +381,7 @@ void *__libc_memalign(size_t align, size_t bytes);
 void __libc_free(void *p);
 
 #define WF_SIM_ALIGN 16
-#define WF_SIM_JUNK 0xa5	/* new memory is full of it */
+#define WF_SIM_JUNK 0xa5 /* new memory is full of it */
 
 static bool is_alignment(size_t align)
 {

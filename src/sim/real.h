@@ -49,8 +49,9 @@ enum wf_sim_real {
 };
 
 /*
- * Somebody calls name and will return to pc.  The run fails if that is the
- * program, in a simulation; otherwise nothing happens.
+ * Somebody makes the call that is spelled like name, and will return to pc.
+ * The run fails if that is the program, in a simulation; otherwise nothing
+ * happens.
  */
 void wf_sim_real_call(const char *name, enum wf_sim_real why, uintptr_t pc);
 

@@ -97,6 +97,11 @@ static uint8_t sub_of(struct wf_sim_thread *t, enum wf_sim_kind kind)
 		t->sub_at = t->points;
 		memset(t->subs, 0, sizeof(t->subs));
 	}
+	/* Too many for one name: as if it had passed a point. */
+	if (t->subs[kind] == UINT8_MAX) {
+		t->sub_at = ++t->points;
+		memset(t->subs, 0, sizeof(t->subs));
+	}
 	return t->subs[kind]++;
 }
 

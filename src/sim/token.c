@@ -4,6 +4,7 @@
  */
 #include "sim/token.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -97,7 +98,7 @@ static bool number(const char **p, uint64_t max, int base, uint64_t *v)
 	char *end;
 
 	errno = 0;
-	if (**p == '-' || **p == '+' || **p == ' ')
+	if (!isxdigit((unsigned char)**p) || (*p)[1] == 'x' || (*p)[1] == 'X')
 		return false;
 	*v = strtoull(*p, &end, base);
 	if (end == *p || errno != 0 || *v > max)
@@ -128,7 +129,8 @@ static bool decision(const char **p, struct wf_sim_decision *d)
 	if (kind == NULL)
 		return false;
 	(*p)++;
-	if (!number(p, UINT16_MAX, 10, &value))
+	if (!number(p, *kind == 't' ? WF_SIM_THREADS - 1 : UINT16_MAX, 10,
+		    &value))
 		return false;
 	*d = (struct wf_sim_decision){ .at = (uint32_t)at,
 		.value = (uint16_t)value,
@@ -166,6 +168,8 @@ static bool lengths(const char **p, struct wf_sim_run *how)
 	if (!number(p, UINT32_MAX / 8, 10, &v) || v == 0)
 		return false;
 	how->length = (uint32_t)v;
+	if (how->mode != WEFT_SIM_URW)
+		return true;
 	for (uint32_t i = 0; i < WF_SIM_THREADS && literal(p, '.'); i++) {
 		if (!number(p, UINT32_MAX / 16, 10, &v))
 			return false;
