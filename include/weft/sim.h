@@ -56,6 +56,8 @@ WEFT_BEGIN_DECLS
 #define WEFT_SIM_LEAKS_OK 32u	/* memory left allocated is no failure */
 #define WEFT_SIM_TWICE 64u	/* run every schedule twice and compare, not
 				   only each 256th */
+#define WEFT_SIM_INSIDE 128u	/* traces tell what happens inside weft too;
+				   WEFT_SIM_INSIDE in the environment */
 
 /*
  * What to explore.  Zero in a field means its default, so {0} is complete, and

@@ -163,7 +163,8 @@ static void thaw(void)
 	for (uint32_t i = 0; i < s->threads; i++) {
 		struct wf_sim_thread *t = &s->thread[i];
 
-		if (t != f && t->state == WF_SIM_ASLEEP)
+		if (t != f && t->state == WF_SIM_ASLEEP &&
+			t->deadline_ns == INT64_MAX)
 			wf_sim_fail("progress", NULL,
 				"thread %s sleeps until "
 				"%s goes on, which was stopped",
@@ -180,7 +181,7 @@ static void stuck(void)
 {
 	struct wf_sim *s = wf_sim;
 
-	if (s->frozen != NULL) {
+	if (s->frozen != NULL && s->timed == 0) {
 		thaw();
 		return;
 	}

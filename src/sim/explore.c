@@ -37,7 +37,7 @@
 #define WF_SIM_FLAGS                                                    \
 	(WEFT_SIM_QUIET | WEFT_SIM_NO_SHRINK | WEFT_SIM_STRONG |        \
 		WEFT_SIM_ABA | WEFT_SIM_LOCK_FREE | WEFT_SIM_LEAKS_OK | \
-		WEFT_SIM_TWICE)
+		WEFT_SIM_TWICE | WEFT_SIM_INSIDE)
 
 /* Scanned for by `weft sim', to tell a simulated program from others. */
 const char wf_sim_marker[] = "weft-sim-marker-1";
@@ -115,6 +115,8 @@ static int settle(struct exploration *x, const weft_sim_opts *opts, size_t size)
 	if (budget > 0)
 		o->budget_ns =
 			(int64_t)wf_min_size(budget, 1000000) * WF_NS_PER_S;
+	if (getenv("WEFT_SIM_INSIDE") != NULL)
+		o->flags |= WEFT_SIM_INSIDE;
 	if (o->name == NULL)
 		o->name = program_name();
 	if (o->seed == 0)
@@ -200,7 +202,6 @@ static void print_trace(struct exploration *x, const struct wf_sim_run *how)
 	wf_sim->watch = wf_sim->failure.addr;
 	wf_sim_run(how);
 	wf_sim->tracing = x->trace;
-	fprintf(stderr, "  step  thread     what        order    where\n");
 	wf_sim_trace_print(stderr);
 }
 

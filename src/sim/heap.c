@@ -270,3 +270,14 @@ uint32_t wf_sim_heap_state(uintptr_t addr)
 		return WF_SIM_FREED;
 	return wf_sim_heap_guarded(addr) ? WF_SIM_GUARD : WF_SIM_THERE;
 }
+
+uint32_t wf_sim_heap_cell(uintptr_t addr)
+{
+	uint32_t first;
+
+	if (!wf_sim_heap_owns((void *)addr))
+		return WF_SIM_THERE;
+	addr &= ~(uintptr_t)7;
+	first = wf_sim_heap_state(addr);
+	return wf_sim_heap_state(addr + 7) == first ? first : WF_SIM_PARTLY;
+}

@@ -44,8 +44,9 @@ void wf_sim_heap_unmap(void *p, size_t bytes);
 void wf_sim_heap_guard(void *p, size_t bytes);
 void wf_sim_heap_discard(void *p, size_t bytes);
 
-/* What an address of the arena is: enum wf_sim_memory. */
+/* What a byte is, and the 8 bytes around it: enum wf_sim_memory. */
 uint32_t wf_sim_heap_state(uintptr_t addr);
+uint32_t wf_sim_heap_cell(uintptr_t addr);
 
 /* Is this stack pointer in a guard? */
 bool wf_sim_heap_guarded(uintptr_t addr);

@@ -130,6 +130,7 @@ int wf_sim_program_open(void)
 		pr->tls_blocks = pr->tls_real + pr->tls_bytes;
 		wf_sim_shadow_ignore(pr->tls, pr->tls_bytes);
 	}
+	wf_sim_shadow_ignore(&errno, sizeof(errno));
 	for (size_t i = 0; i < pr->segments; i++) {
 		pr->segment[i].saved = reserve(pr->segment[i].bytes);
 		if (pr->segment[i].saved == NULL)

@@ -45,7 +45,10 @@ static struct {
 	uint32_t records;
 	wf_clock clock[WF_SIM_CLOCKS];
 	uint32_t clocks;
-	uintptr_t ignore_low, ignore_high;
+	struct {
+		uintptr_t low, high;
+	} ignored[WF_SIM_IGNORED];
+	unsigned ignore_count;
 } * sh;
 
 static void *reserve(size_t bytes)
@@ -78,8 +81,18 @@ void wf_sim_shadow_reset(void)
 
 void wf_sim_shadow_ignore(const void *p, size_t bytes)
 {
-	sh->ignore_low = (uintptr_t)p;
-	sh->ignore_high = (uintptr_t)p + bytes;
+	unsigned n = sh->ignore_count++;
+
+	sh->ignored[n].low = (uintptr_t)p & ~(uintptr_t)7;
+	sh->ignored[n].high = (uintptr_t)p + bytes;
+}
+
+static bool is_ignored(uintptr_t addr)
+{
+	for (unsigned i = 0; i < sh->ignore_count; i++)
+		if (addr >= sh->ignored[i].low && addr < sh->ignored[i].high)
+			return true;
+	return false;
 }
 
 /* The cells of a page; NULL: none, or no more can be watched. */
@@ -117,10 +130,10 @@ struct wf_sim_cell *wf_sim_cell(uintptr_t addr)
 	}
 	c += addr >> 3 & (WF_SIM_PAGE_CELLS - 1);
 	if (wf_unlikely(c->run != sh->run)) {
-		if (addr >= sh->ignore_low && addr < sh->ignore_high)
+		if (is_ignored(addr))
 			return NULL;
 		*c = (struct wf_sim_cell){ .run = sh->run,
-			.memory = wf_sim_heap_state(addr) };
+			.memory = wf_sim_heap_cell(addr) };
 	}
 	return c;
 }
@@ -138,8 +151,9 @@ static wf_noinline wf_noreturn void race(uintptr_t addr, bool write,
 		wf_sim_thread_name(other));
 }
 
-static wf_noinline wf_noreturn void gone(
-	struct wf_sim_cell *c, uintptr_t addr, bool write)
+/* Bytes of the cell are accessed that may not all be there. */
+static wf_noinline void judge_memory(
+	struct wf_sim_cell *c, uintptr_t addr, unsigned mask, bool write)
 {
 	static const char *const what[] = { [WF_SIM_FREED] = "freed memory",
 		[WF_SIM_NOWHERE] = "memory that nobody has allocated",
@@ -147,10 +161,18 @@ static wf_noinline wf_noreturn void gone(
 	static const char *const oracle[] = { [WF_SIM_FREED] = "use after free",
 		[WF_SIM_NOWHERE] = "wild access",
 		[WF_SIM_GUARD] = "stack overflow" };
+	uint32_t memory = c->memory;
 
-	wf_sim_fail(oracle[c->memory], (const void *)addr,
-		"thread %s %s %s: %s", wf_sim_thread_name(wf_sim->current->id),
-		write ? "writes to" : "reads", what[c->memory],
+	if (memory == WF_SIM_PARTLY) {
+		unsigned last = 31 - (unsigned)__builtin_clz(mask);
+
+		memory = wf_sim_heap_state((addr & ~(uintptr_t)7) + last);
+		if (memory == WF_SIM_THERE)
+			return;
+	}
+	wf_sim_fail(oracle[memory], (const void *)addr, "thread %s %s %s: %s",
+		wf_sim_thread_name(wf_sim->current->id),
+		write ? "writes to" : "reads", what[memory],
 		wf_sim_trace_place((const void *)addr));
 }
 
@@ -259,7 +281,7 @@ static wf_noinline void touch_slowly(struct wf_sim_cell *c, uintptr_t addr,
 	struct record *r;
 
 	if (c->memory != WF_SIM_THERE)
-		gone(c, addr, write);
+		judge_memory(c, addr, mask, write);
 	if (wf_sim->tracing)
 		wf_sim_trace_plain((const void *)addr, mask, write, pc);
 	if (c->locs != 0)
@@ -325,7 +347,7 @@ void wf_sim_shadow_atomic(
 	struct wf_sim_cell *c, uintptr_t addr, unsigned mask, bool write)
 {
 	if (wf_unlikely(c->memory != WF_SIM_THERE))
-		gone(c, addr, write);
+		judge_memory(c, addr, mask, write);
 	for (uint32_t n = c->records; n != 0; n = sh->record[n].next)
 		if (sh->record[n].mask & mask)
 			judge(&sh->record[n], addr, write, true);
@@ -360,8 +382,11 @@ static void let_go(const void *p, size_t bytes, bool freed)
 			struct wf_sim_cell *at =
 				c + (addr >> 3 & (WF_SIM_PAGE_CELLS - 1));
 
-			if (at->run != sh->run || at->memory != WF_SIM_THERE)
+			if (at->run != sh->run ||
+				(at->memory != WF_SIM_THERE &&
+					at->memory != WF_SIM_PARTLY))
 				continue;
+			at->memory = WF_SIM_THERE;
 			touch(addr, 0xff, true, 0);
 			if (freed)
 				at->memory = WF_SIM_FREED;

@@ -30,6 +30,7 @@ enum wf_sim_memory {		/* what the memory of a cell is */
 	WF_SIM_FREED,
 	WF_SIM_NOWHERE,		/* in the arena, but never allocated */
 	WF_SIM_GUARD,
+	WF_SIM_PARTLY,		/* some of its bytes are there, some not */
 };
 
 struct wf_sim_cell {
@@ -43,6 +44,7 @@ wf_must_check int wf_sim_shadow_open(void);
 void wf_sim_shadow_reset(void);
 
 /* Not watched: thread-local variables, which move from thread to thread. */
+#define WF_SIM_IGNORED 2	/* such ranges */
 void wf_sim_shadow_ignore(const void *p, size_t bytes);
 
 /* The cell of an address, as of this run; NULL: not watched. */

@@ -15,9 +15,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "sim/program.h"
 
-#define WF_SIM_COMMAND 60000
+#define WF_SIM_COMMAND 65536
+#define WF_SIM_BATCH 2048 /* addresses in it */
+
+/* What the library's own files have in their debug information. */
+#define WF_SIM_OURS "weft-src/"
 
 /* The whole file, or NULL; mapped once and kept. */
 static const char *file(void)
@@ -88,41 +93,67 @@ static bool line(FILE *in, char *text, size_t bytes)
 	return true;
 }
 
-void wf_sim_lines(const uintptr_t *pc, size_t n, char (*text)[80])
+/* What addr2line says about one of them: a function, then a place. */
+static bool read_line(FILE *in, struct wf_sim_line *l)
+{
+	char function[256], place[PATH_MAX];
+	const char *file = place, *ours;
+
+	if (!line(in, function, sizeof(function)) ||
+		!line(in, place, sizeof(place)))
+		return false;
+	place[strcspn(place, " ")] = '\0';
+	ours = strstr(place, WF_SIM_OURS);
+	l->inside = ours != NULL;
+	if (l->inside)
+		file = ours + strlen(WF_SIM_OURS);
+	else if (strrchr(place, '/') != NULL)
+		file = strrchr(place, '/') + 1;
+	if (function[0] != '?')
+		snprintf(l->text, sizeof(l->text), "%.38s (%.38s)", function,
+			file);
+	return true;
+}
+
+/* As many as a command line may have. */
+static void read_lines(const char *exe, struct wf_sim_line *lines, size_t n)
 {
 	char *command = malloc(WF_SIM_COMMAND);
-	char exe[PATH_MAX], function[256], place[256];
-	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	size_t at;
-	FILE *in = NULL;
+	FILE *in;
 
-	for (size_t i = 0; i < n; i++)
-		snprintf(text[i], sizeof(text[i]), "%#lx",
-			(unsigned long)wf_sim_program_offset(pc[i]));
-	/* The shell sees the path between quotes; one with a quote is odd. */
-	if (command == NULL || length <= 0 ||
-		memchr(exe, '\'', (size_t)length) != NULL) {
-		free(command);
+	if (command == NULL)
 		return;
-	}
 	at = (size_t)snprintf(command, WF_SIM_COMMAND,
-		"addr2line -f -s -e '%.*s' 2>/dev/null", (int)length, exe);
+		"addr2line -f -e '%s' 2>/dev/null", exe);
 	/* A return address is behind the call. */
-	for (size_t i = 0; i < n && at < WF_SIM_COMMAND - 32; i++)
+	for (size_t i = 0; i < n; i++)
 		at += (size_t)snprintf(command + at, WF_SIM_COMMAND - at,
 			" %#lx",
-			(unsigned long)wf_sim_program_offset(pc[i]) - 1);
+			(unsigned long)wf_sim_program_offset(lines[i].pc) - 1);
 	in = popen(command, "r");
 	free(command);
 	if (in == NULL)
 		return;
-	for (size_t i = 0; i < n && line(in, function, sizeof(function)) &&
-		line(in, place, sizeof(place));
-		i++) {
-		place[strcspn(place, " ")] = '\0';
-		if (function[0] != '?')
-			snprintf(text[i], sizeof(text[i]), "%.38s (%.38s)",
-				function, place);
-	}
+	for (size_t i = 0; i < n && read_line(in, &lines[i]); i++)
+		continue;
 	(void)pclose(in);
+}
+
+void wf_sim_lines(struct wf_sim_line *lines, size_t n)
+{
+	char exe[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	for (size_t i = 0; i < n; i++) {
+		lines[i].inside = false;
+		snprintf(lines[i].text, sizeof(lines[i].text), "%#lx",
+			(unsigned long)wf_sim_program_offset(lines[i].pc));
+	}
+	/* The shell sees the path between quotes; one with a quote is odd. */
+	if (length <= 0 || memchr(exe, '\'', (size_t)length) != NULL)
+		return;
+	exe[length] = '\0';
+	for (size_t i = 0; i < n; i += WF_SIM_BATCH)
+		read_lines(exe, lines + i, wf_min_size(n - i, WF_SIM_BATCH));
 }

@@ -13,10 +13,17 @@
 bool wf_sim_symbol(
 	uintptr_t addr, char *name, size_t bytes, size_t *offset);
 
+/* A place in the source. */
+struct wf_sim_line {
+	uintptr_t pc;		/* a return address */
+	bool inside;		/* it is weft's own */
+	char text[80];		/* "function (file:line)" */
+};
+
 /*
- * "function (file:line)" for each of n return addresses, as addr2line has it;
- * text[i] is at most 79 bytes.  Where there is no addr2line, the addresses.
+ * Fill in n of them by addr2line; where there is none, the texts are addresses
+ * and all is taken to be the program's.
  */
-void wf_sim_lines(const uintptr_t *pc, size_t n, char (*text)[80]);
+void wf_sim_lines(struct wf_sim_line *lines, size_t n);
 
 #endif

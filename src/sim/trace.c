@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -17,9 +18,10 @@
 
 #define WF_SIM_EVENTS 65536 /* the last so many are kept */
 #define WF_SIM_NAMES 64
-#define WF_SIM_SHOWN 400 /* at most so many are printed */
-#define WF_SIM_AROUND 4	 /* of a thread, before it is left and after */
-#define WF_SIM_LAST 40	 /* these always */
+#define WF_SIM_SHOWN 400  /* at most so many are printed */
+#define WF_SIM_AROUND 4	  /* of a thread, before it is left and after */
+#define WF_SIM_LAST 40	  /* these always */
+#define WF_SIM_LINES 4096 /* places in the source */
 
 static struct {
 	size_t events;
@@ -31,8 +33,8 @@ static struct {
 		char name[48];
 	} name[WF_SIM_NAMES];
 	size_t shown[WF_SIM_SHOWN];
-	uintptr_t pc[WF_SIM_SHOWN];
-	char line[WF_SIM_SHOWN][80];
+	size_t lines;
+	struct wf_sim_line line[WF_SIM_LINES]; /* by address */
 } * tr;
 
 int wf_sim_trace_open(void)
@@ -195,20 +197,63 @@ static struct wf_sim_event *event(size_t i)
 	return &tr->event[i % WF_SIM_EVENTS];
 }
 
-/* Is something near that only this schedule has? */
-static bool is_of_interest(size_t i)
+static size_t first_kept(void)
 {
-	size_t first = tr->events > WF_SIM_EVENTS ? tr->events - WF_SIM_EVENTS
-						  : 0;
+	return tr->events > WF_SIM_EVENTS ? tr->events - WF_SIM_EVENTS : 0;
+}
 
+static int compare(const void *a, const void *b)
+{
+	const struct wf_sim_line *x = a, *y = b;
+
+	return x->pc < y->pc ? -1 : x->pc > y->pc;
+}
+
+static const struct wf_sim_line *line_of(const struct wf_sim_event *e)
+{
+	struct wf_sim_line key = { .pc = e->pc };
+
+	return bsearch(&key, tr->line, tr->lines, sizeof(key), compare);
+}
+
+/* Look up where everything is, each place once. */
+static void find_lines(void)
+{
+	size_t n = 0;
+
+	tr->lines = 0;
+	for (size_t i = first_kept(); i < tr->events; i++) {
+		if (n == WF_SIM_LINES || event(i)->pc == 0 ||
+			line_of(event(i)) != NULL)
+			continue;
+		tr->line[n++].pc = event(i)->pc;
+		qsort(tr->line, n, sizeof(tr->line[0]), compare);
+		tr->lines = n;
+	}
+	wf_sim_lines(tr->line, n);
+}
+
+/* Is something near that only this schedule has? */
+static bool is_turn(size_t i)
+{
 	if (i + WF_SIM_LAST >= tr->events || event(i)->stale > 0)
 		return true;
 	for (size_t k = 1; k <= WF_SIM_AROUND; k++)
-		if ((i >= first + k &&
+		if ((i >= first_kept() + k &&
 			    event(i - k)->thread != event(i)->thread) ||
 			event(i + k)->thread != event(i)->thread)
 			return true;
 	return false;
+}
+
+/* A user's program is told by what it does itself, ours by its turns. */
+static bool is_of_interest(size_t i)
+{
+	const struct wf_sim_line *l = line_of(event(i));
+
+	if (wf_sim->flags & WEFT_SIM_INSIDE)
+		return is_turn(i);
+	return l == NULL || !l->inside;
 }
 
 /* The numbers of those to print, the last first; how many. */
@@ -216,26 +261,33 @@ static size_t choose(size_t *shown)
 {
 	size_t n = 0;
 
-	for (size_t i = tr->events;
-		n < WF_SIM_SHOWN && i-- > 0 && tr->events - i <= WF_SIM_EVENTS;)
+	for (size_t i = tr->events; n < WF_SIM_SHOWN && i-- > first_kept();)
 		if (is_of_interest(i))
 			shown[n++] = i;
 	return n;
 }
 
+static void print_gap(FILE *out, size_t n)
+{
+	if (n > 0)
+		fprintf(out, "        ... %zu more%s\n", n,
+			wf_sim->flags & WEFT_SIM_INSIDE ? "" : " inside weft");
+}
+
 void wf_sim_trace_print(FILE *out)
 {
-	size_t n = choose(tr->shown), before = 0;
+	size_t n, before = 0;
 
-	for (size_t k = 0; k < n; k++)
-		tr->pc[k] = event(tr->shown[k])->pc;
-	wf_sim_lines(tr->pc, n, tr->line);
+	find_lines();
+	n = choose(tr->shown);
+	fprintf(out, "  step  thread     what        order    where\n");
 	while (n-- > 0) {
-		size_t i = tr->shown[n];
+		const struct wf_sim_event *e = event(tr->shown[n]);
+		const struct wf_sim_line *l = line_of(e);
 
-		if (i != before)
-			fprintf(out, "        ... %zu more\n", i - before);
-		before = i + 1;
-		print_event(out, event(i), tr->pc[n] == 0 ? "" : tr->line[n]);
+		print_gap(out, tr->shown[n] - before);
+		before = tr->shown[n] + 1;
+		print_event(out, e, l == NULL ? "" : l->text);
 	}
+	print_gap(out, tr->events - before);
 }
