@@ -10,6 +10,8 @@
 
 #include "sim/token.h"
 
+#define WF_SIM_SHORT 16 /* a list that is tried in all pairs */
+
 struct shrinking {
 	struct wf_sim_decision *list, *trial;
 	size_t count;
@@ -59,6 +61,48 @@ static bool leave_out(struct shrinking *sh, size_t part)
 	return some;
 }
 
+/* The list without decision j, and decision i going to thread v. */
+static bool without(struct shrinking *sh, size_t j, size_t i, unsigned v)
+{
+	size_t before = sh->count, n = 0;
+
+	for (size_t k = 0; k < before; k++) {
+		if (k == j)
+			continue;
+		sh->trial[n] = sh->list[k];
+		if (k == i)
+			sh->trial[n].value = (uint16_t)v;
+		n++;
+	}
+	return attempt(sh, n) && sh->count < before;
+}
+
+/* A short list: any two left out, or two switches made one; true: done. */
+static bool refine(struct shrinking *sh)
+{
+	for (size_t j = 0; j < sh->count; j++)
+		for (size_t i = 0; i < sh->count; i++) {
+			uint32_t threads = wf_sim->threads;
+
+			if (i == j || sh->list[i].kind != WF_SIM_THREAD)
+				continue;
+			for (unsigned v = 0; v < threads; v++)
+				if (without(sh, j, i, v))
+					return true;
+		}
+	for (size_t j = 1; j < sh->count; j++)
+		for (size_t i = 0; i < j; i++) {
+			size_t before = sh->count, n = 0;
+
+			for (size_t k = 0; k < before; k++)
+				if (k != i && k != j)
+					sh->trial[n++] = sh->list[k];
+			if (attempt(sh, n) && sh->count < before)
+				return true;
+		}
+	return false;
+}
+
 size_t wf_sim_shrink(struct wf_sim_decision *list, size_t count,
 	const char *oracle, unsigned max_runs)
 {
@@ -79,6 +123,8 @@ size_t wf_sim_shrink(struct wf_sim_decision *list, size_t count,
 		else if (!some || part > 1)
 			part /= 2;
 	}
+	while (sh.count > 1 && sh.count <= WF_SIM_SHORT && refine(&sh))
+		continue;
 	(void)munmap(sh.trial, bytes);
 	return sh.count;
 }

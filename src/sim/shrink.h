@@ -4,7 +4,9 @@
  *
  * Delta debugging: leave out halves of the list, then quarters, down to single
  * decisions, as long as the same check fires.  A decision left out is the dull
- * one: no preemption, the newest store, no fault, the first of several.
+ * one: no preemption, the newest store, no fault, the first of several.  A list
+ * that is short by then is tried without any two, and with switches that go
+ * straight to where two led.
  */
 #ifndef WF_SIM_SHRINK_H
 #define WF_SIM_SHRINK_H
