@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint bench install clean program tests
+.PHONY: help run test test-all sim lint bench install clean program tests
 
 BUILD := build/release
 PREFIX ?= /usr/local
@@ -43,6 +43,9 @@ test-all: ## the tests with sanitizers, clang, valgrind, other architectures
 	@tools/setup all
 	@tools/test-all
 
+sim: tests ## explore schedules of the scheduler (ARGS="--seed ...")
+	@$(BUILD)/weft sim $(ARGS)
+
 lint: tests ## check the rules of the house
 	@python3 tools/lint --build $(BUILD) --require-build
 
@@ -50,7 +53,7 @@ bench: program ## the floors: the least each operation can cost here
 	@$(BUILD)/weft bench floors --tsv
 
 install: program ## install to PREFIX (default /usr/local), honours DESTDIR
-	@cmake --build $(BUILD) --target weft_shared weft_static
+	@cmake --build $(BUILD) --target weft_shared weft_static weft_sim
 	@cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 clean: ## remove everything built

@@ -11,6 +11,7 @@
 enum cli_status { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 int cli_bench(int argc, char **argv);
+int cli_sim(int argc, char **argv);
 
 /*
  * Say on standard error that word is no `what' (command, option, ...), and

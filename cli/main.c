@@ -2,7 +2,7 @@
 /*
  * cli/main.c - the program weft: finds the command and runs it.
  *
- * Reads next: cli/bench.c
+ * Reads next: cli/bench.c, cli/sim.c
  */
 #include "cli/cli.h"
 
@@ -19,6 +19,7 @@ struct command {
 
 static const struct command commands[] = {
 	{ "bench", "measure what things cost on this machine", cli_bench },
+	{ "sim", "run a program in many schedules, or in one again", cli_sim },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

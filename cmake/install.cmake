@@ -7,6 +7,10 @@ install(DIRECTORY include/weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
 install(TARGETS weft_shared weft_static EXPORT weftTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+if(TARGET weft_sim)
+  install(TARGETS weft_sim EXPORT weftTargets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 if(TARGET weft_cli)
   install(TARGETS weft_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
@@ -26,6 +30,15 @@ file(RELATIVE_PATH WEFT_PC_INCLUDEDIR
 configure_file(cmake/weft.pc.in weft.pc @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/weft.pc"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+
+if(TARGET weft_sim)
+  configure_file(cmake/weft-sim.pc.in weft-sim.pc @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/weft-sim.pc"
+    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  # What `weft sim' runs when it is given no program; built with the tests.
+  install(PROGRAMS "${PROJECT_BINARY_DIR}/weft-scenarios"
+    DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/weft" OPTIONAL)
+endif()
 
 # find_package(weft)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")

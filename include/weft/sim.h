@@ -187,7 +187,7 @@ WEFT_API void weft_sim_os_faults(unsigned per_fault);
 
 /*
  * Wait until nothing else can run unless time passes: every other thread sleeps
- * and every other fiber waits.
+ * and every other fiber waits.  All they did happened before this returns.
  *
  * Context: simulated thread or fiber; may switch.
  */

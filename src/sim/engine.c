@@ -322,6 +322,8 @@ void wf_sim_quiesce(void)
 	s->ready &= ~bit;
 	s->quiet |= bit;
 	give_up();
+	for (uint32_t i = 0; i < s->threads; i++)
+		wf_sim_memory_join(s->current, &s->thread[i]);
 }
 
 bool wf_sim_fault_now(void)

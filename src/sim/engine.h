@@ -197,7 +197,7 @@ void wf_sim_point(uintptr_t pc, bool relax);
 int wf_sim_sleep(const void *futex, int64_t deadline_ns);
 unsigned wf_sim_wake(const void *futex, unsigned n);
 
-/* Until nobody else can run. */
+/* Until nobody else can run; all that they did is seen then. */
 void wf_sim_quiesce(void);
 
 /* Start a thread: its number or -EAGAIN.  Join it: 0 or -EINVAL. */

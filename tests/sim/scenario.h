@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sim/scenario.h - small concurrent programs for the simulator.
+ *
+ * Each is a body that sets something up, starts threads or a runtime, and
+ * asserts what must hold in every schedule.  Every *_scenarios.c ends with one
+ * table; driver.c knows the tables and runs them all, some, or one schedule of
+ * one.
+ *
+ * A scenario is good if it is short (20 to 300 points), if two or three threads
+ * really meet in it, and if it fails when the code it is about is broken: the
+ * mutants of tools/mutate are the measure.
+ */
+#ifndef WEFT_TESTS_SIM_SCENARIO_H
+#define WEFT_TESTS_SIM_SCENARIO_H
+
+#include <stddef.h>
+
+#include <weft/sim.h>
+
+struct scenario {
+	const char *name;		/* "ring/two-thieves" */
+	void (*body)(void *arg);
+	void *arg;
+	weft_sim_opts opts;		/* steps, flags, bounds, hooks: the rest
+					   is the driver's */
+	unsigned weight;		/* its share of the schedules; 0 is 1 */
+	unsigned complete;		/* all schedules with as many preemptions
+					   (opts.preemptions) are seen each time,
+					   if 1 */
+};
+
+struct scenarios {
+	const struct scenario *table;
+	size_t count;
+};
+
+extern const struct scenarios queue_scenarios;	  /* run queue, inject, ... */
+extern const struct scenarios sched_scenarios;	  /* park, wake, share, ... */
+extern const struct scenarios fiber_scenarios;	  /* spawn, join, suspend... */
+
+#endif
