@@ -117,7 +117,8 @@ WEFT_API WEFT_MUST_CHECK int weft_sim_explore_sized(const weft_sim_opts *opts,
 /*
  * Run body(arg) in many schedules, each from scratch.  0: no failure; 1: one
  * was found, and the report (unless NULL) says which; -EINVAL: bad options,
- * with a line on standard error; -EBUSY: called from a simulation; -ENOMEM.
+ * with a line on standard error; -E2BIG: options of a newer version; -EBUSY:
+ * called from a simulation; -ENOMEM.
  *
  * WEFT_SIM_REPLAY in the environment, or weft_sim_replay, runs one schedule
  * instead; WEFT_SIM_LOG names a file that gets the decisions of a failure, and

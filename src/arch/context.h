@@ -36,13 +36,22 @@
 #define WF_ARCH_CONTEXT_H
 
 #include "base/compiler.h"
+#include "base/sanitize.h"
 
 #include "arch_context.h"
 
-/* Waiting in a simulation is letting others run. */
+/*
+ * In a simulation waiting is letting others run, and what a switch saves and
+ * loads, which no compiler sees, is told.
+ */
 #ifdef WEFT_SIM
 void wf_sim_relax(void);
+void wf_sim_switches(struct wf_context *from, struct wf_context *to);
 #define wf_cpu_relax() wf_sim_relax()
+#ifdef WF_TSAN
+#define wf_context_switch(from, to)                                        \
+	(wf_sim_switches(from, to), wf_context_switch(from, to))
+#endif
 #endif
 
 /*

@@ -123,7 +123,10 @@ struct weft_fiber {
 			_Atomic(void *) fn;	/* as VOID says */
 			void *arg;
 		} start;
-		_Atomic(void *) result;
+		struct {
+			void *fn_;	/* good as long as it never waited */
+			_Atomic(void *) result;
+		};
 	};
 	struct wf_stack *stack;		/* NULL: see above */
 	_Atomic(uint32_t) state;	/* STATE; any thread */

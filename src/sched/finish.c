@@ -50,22 +50,18 @@ static wf_noinline void hand_over(
 {
 	uint32_t old;
 
-	if (f->stack == NULL)
-		wf_store_rlx(&f->entry, wf_load_rlx(&f->start.fn));
-	/* [pair: fiber.entry] Before the result takes the place of start. */
-	wf_fence_rel();
 	wf_store_rlx(&f->result, result);
 	/*
 	 * [pair: fiber.done] The joiner sees the result and all that f did, and
 	 * we see its waiter.  If nobody waits yet this is our last access.
 	 */
-	old = wf_or_acqrel(&f->state, WF_FIBER_DONE | WF_FIBER_USED);
+	old = wf_or_acqrel(&f->state, WF_FIBER_DONE);
 	if (old & WF_FIBER_DETACHED)
 		release(&t->proc->fibers, t->rt, f);
 	else if ((old & WF_FIBER_JOINED) &&
 		!wf_waiter_wake(f->joiner, WEFT_HINT_NEXT))
 		/* [pair: fiber.letgo] It gave up; its frame may go. */
-		(void)wf_or_acqrel(&f->state, WF_FIBER_LETGO);
+		(void)wf_or_rel(&f->state, WF_FIBER_LETGO);
 }
 
 void wf_finish_slow(struct wf_thread *t, weft_fiber *f, void *result)

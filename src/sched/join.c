@@ -108,9 +108,7 @@ static int give_up(weft_fiber *f, struct wf_waiter *w, int err)
 
 	if (!wf_waiter_leave(w))
 		return 0;
-	/* [pair: fiber.done] */
-	old = wf_and_acqrel(&f->state, ~WF_FIBER_JOINED);
-
+	old = wf_and_rlx(&f->state, ~WF_FIBER_JOINED);
 	if (!(old & WF_FIBER_DONE))
 		return err;
 	/* [pair: fiber.letgo] It has looked at our waiter for the last time. */
@@ -202,7 +200,7 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 void weft_detach(weft_fiber *f)
 {
 	/* [pair: fiber.done] If it is done, we free it after all it did. */
-	uint32_t old = wf_or_acqrel(&f->state, WF_FIBER_DETACHED);
+	uint32_t old = wf_or_acq(&f->state, WF_FIBER_DETACHED);
 
 	check_handle(f, old, "detach");
 	if (old & WF_FIBER_DONE)

@@ -44,14 +44,12 @@ static weft_fiber_state state_of(weft_fiber *f, const weft_fiber_info *info)
 }
 
 /*
- * Its function: in start until it first leaves its stack or ends, then in
- * entry.  What is read of start counts only if entry was not there afterwards
- * either.
+ * Its function: in start until it first leaves its stack, then in entry.  What
+ * is read of start counts only if entry was not there afterwards either.
  */
 static void *entry_of(weft_fiber *f)
 {
-	/* [pair: fiber.entry] */
-	void *entry = wf_load_acq(&f->entry), *fn;
+	void *entry = wf_load_rlx(&f->entry), *fn;
 
 	if (entry != NULL)
 		return entry;

@@ -32,17 +32,19 @@ static bool work_left(struct wf_proc *p, bool searched)
 	return false;
 }
 
-/* Have our bit back; false: somebody took it and is about to wake us. */
+/*
+ * Have our bit back; false: somebody took it and is about to wake us.  Relaxed:
+ * it was set by us, and what it stands for is our own.
+ */
 static bool take_bit(struct wf_proc *p)
 {
-	/* [pair: park.bit] */
-	return wf_and_acqrel(&p->group->sleeping, ~p->bit) & p->bit;
+	return wf_and_rlx(&p->group->sleeping, ~p->bit) & p->bit;
 }
 
 static void set_bit(struct wf_proc *p)
 {
 	/* [pair: park.bit] Who takes it sees the processor as we left it. */
-	(void)wf_or_acqrel(&p->group->sleeping, p->bit);
+	(void)wf_or_rel(&p->group->sleeping, p->bit);
 	/* [pair: park.sleep] The bit before the last look at the queues. */
 	wf_fence_seq();
 }
@@ -136,6 +138,10 @@ bool wf_park(struct wf_thread *t, bool searched)
 	}
 	wf_bump(&p->counters.parks, 1);
 	if (!sleep_on(t)) {
+		if (work_left(p, true)) {
+			get_up(t, false);
+			return true;
+		}
 		retire(t);
 		return false;
 	}

@@ -29,8 +29,8 @@ static wf_entry take_slot(struct wf_proc *p)
 		e = wf_load_rlx(&p->slot);
 		wf_store_rlx(&p->slot, 0);
 	} else {
-		/* [pair: slot.take] The task as it was put there. */
-		e = wf_xchg_acqrel(&p->slot, 0);
+		/* Relaxed: what is there was put there by us. */
+		e = wf_xchg_rlx(&p->slot, 0);
 	}
 	wf_take_end(p);
 	return e;

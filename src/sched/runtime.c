@@ -126,8 +126,8 @@ static int start_threads(struct weft_rt *rt)
 		err = wf_monitor_start(rt);
 	if (err)
 		return err;
-	/* [pair: park.bit] As a waker does. */
-	(void)wf_and_acqrel(&rt->groups->sleeping, ~rt->procs->bit);
+	/* As a waker does; nobody else is there yet. */
+	(void)wf_and_rlx(&rt->groups->sleeping, ~rt->procs->bit);
 	return wf_thread_start(rt, rt->procs);
 }
 
@@ -248,7 +248,6 @@ int weft_rt_shutdown(weft_rt *rt)
 		 */
 		if (rt->membarrier)
 			wf_os_membarrier();
-		wf_fence_seq();
 		wf_fiber_pool_walk(&rt->fibers, cancel, NULL);
 	}
 	wf_outside_leave(rt);

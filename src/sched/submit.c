@@ -44,8 +44,8 @@ void wf_push_slow(struct wf_proc *p, wf_entry e)
 
 void wf_push_next_slow(struct wf_proc *p, wf_entry e)
 {
-	/* [pair: slot.take] Both ways: a thief may have just taken it. */
-	wf_entry old = wf_xchg_acqrel(&p->slot, e);
+	/* [pair: slot.take] The thief that takes it sees the task. */
+	wf_entry old = wf_xchg_rel(&p->slot, e);
 
 	if (old != 0)
 		wf_push(p, old);

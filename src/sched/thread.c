@@ -94,6 +94,8 @@ int wf_thread_start(struct weft_rt *rt, struct wf_proc *p)
 	wf_os_free(t);
 refused:
 	(void)wf_sub_rlx(&rt->threads, 1);
+	/* Who waits for the last thread to end may have counted this one. */
+	wf_rt_tell_ended(rt);
 	(void)wf_add_rlx(&rt->thread_fails, 1);
 	return err;
 }

@@ -27,16 +27,16 @@ static bool rouse(struct wf_group *g, struct wf_proc *p)
 		return true;
 	(void)wf_and_rlx(&g->searching, ~p->bit);
 	/* [pair: park.bit] As it was. */
-	(void)wf_or_acqrel(&g->sleeping, p->bit);
+	(void)wf_or_rel(&g->sleeping, p->bit);
 	return false;
 }
 
 bool wf_wake_one(struct wf_group *g)
 {
-	uint64_t seen = wf_load_rlx(&g->sleeping);
+	uint64_t seen = wf_load_rlx(&g->sleeping), tried = 0;
 
-	while (seen != 0) {
-		struct wf_proc *p = wf_group_lowest(g, seen);
+	while ((seen & ~tried) != 0) {
+		struct wf_proc *p = wf_group_lowest(g, seen & ~tried);
 
 		/*
 		 * [pair: park.bit] The processor as it was left, its thread
@@ -45,7 +45,11 @@ bool wf_wake_one(struct wf_group *g)
 		if (!wf_cas_weak_acq(&g->sleeping, &seen, seen & ~p->bit))
 			continue;
 		(void)wf_or_rlx(&g->searching, p->bit);
-		return rouse(g, p);
+		if (rouse(g, p))
+			return true;
+		/* No thread can be made for it; another may still have one. */
+		tried |= p->bit;
+		seen = wf_load_rlx(&g->sleeping);
 	}
 	return false;
 }

@@ -17,6 +17,7 @@
 #include "sim/program.h"
 #include "sim/search.h"
 #include "sim/shadow.h"
+#include "sim/symbols.h"
 #include "sim/trace.h"
 
 #define WF_SIM_START_NS 1000000
@@ -36,6 +37,7 @@ int wf_sim_open(void)
 		wf_sim_trace_open() != 0 || wf_sim_search_open() != 0 ||
 		wf_sim_program_open() != 0)
 		return -ENOMEM;
+	wf_sim_symbols_open();
 	wf_sim = s;
 	return 0;
 }

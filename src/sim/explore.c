@@ -3,6 +3,7 @@
  * sim/explore.c - many runs: which, how many, and what to say of the one that
  * failed.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -81,7 +82,7 @@ static int from_environment(const char *name, uint64_t *v)
 		return 0;
 	errno = 0;
 	got = strtoull(text, &end, 0);
-	if (errno != 0 || *end != '\0' || text[0] == '-')
+	if (errno != 0 || *end != '\0' || !isdigit((unsigned char)text[0]))
 		return complain(name, "is not a number");
 	*v = got;
 	return 0;
@@ -98,6 +99,9 @@ static int settle(struct exploration *x, const weft_sim_opts *opts, size_t size)
 	weft_sim_opts *o = &x->opts;
 	uint64_t budget = 0;
 
+	for (size_t i = sizeof(*o); opts != NULL && i < size; i++)
+		if (((const char *)opts)[i] != 0)
+			return -E2BIG;
 	if (opts != NULL)
 		memcpy(o, opts, wf_min_size(size, sizeof(*o)));
 	if (o->modes & ~WF_SIM_ALL)

@@ -65,6 +65,10 @@ int wf_sim_heap_open(void)
 	h = (void *)p;
 	p += sizeof(*h);
 	h->stacks = arena;
+	for (size_t i = 0; i < WF_SIM_THREADS; i++)
+		if (mprotect(arena + i * WF_SIM_STACK_BYTES, WF_SIM_PAGE,
+			    PROT_NONE) != 0)
+			return -ENOMEM;
 	table_open(&h->heap, (void *)p, arena + stacks, WF_SIM_HEAP_BYTES);
 	table_open(&h->maps, (void *)(p + blocks), h->heap.high,
 		WF_SIM_MAPS_BYTES);
@@ -90,6 +94,14 @@ void wf_sim_heap_reset(void)
 char *wf_sim_heap_stack(uint32_t t)
 {
 	return h->stacks + t * WF_SIM_STACK_BYTES;
+}
+
+bool wf_sim_heap_below_stack(const void *p)
+{
+	size_t at = (size_t)((char *)p - h->stacks);
+
+	return at < WF_SIM_STACK_BYTES * WF_SIM_THREADS &&
+		at % WF_SIM_STACK_BYTES < WF_SIM_PAGE;
 }
 
 bool wf_sim_heap_owns(const void *p)

@@ -30,8 +30,9 @@ struct wf_sim_block {
 wf_must_check int wf_sim_heap_open(void);
 void wf_sim_heap_reset(void);
 
-/* The low end of the stack of thread t. */
+/* The low end of the stack of thread t; is p in the page that guards one? */
 char *wf_sim_heap_stack(uint32_t t);
+bool wf_sim_heap_below_stack(const void *p);
 
 /* Zeroed, aligned to align; NULL: no room.  free fails the run if it is bad. */
 void *wf_sim_heap_alloc(size_t bytes, size_t align, uintptr_t pc);

@@ -18,6 +18,7 @@
 #include "sim/heap.h"
 #include "sim/memory.h"
 #include "sim/os.h"
+#include "sim/shadow.h"
 #include "sim/trace.h"
 
 #define WF_SIM_CPUS 2
@@ -41,6 +42,21 @@ void wf_sim_relax(void)
 {
 	if (wf_sim_on())
 		wf_sim_point(WF_SIM_CALLER, true);
+}
+
+/*
+ * A context is its stack's: whoever goes on there has it from who left, by the
+ * queues.  The first word is also looked at by others, atomically; it is seen
+ * when it differs from what was stored.
+ */
+void wf_sim_switches(struct wf_context *from, struct wf_context *to)
+{
+	size_t rest = offsetof(struct wf_context, pc);
+
+	if (!wf_sim_on())
+		return;
+	wf_sim_write(&from->pc, sizeof(*from) - rest, WF_SIM_CALLER);
+	wf_sim_read(&to->pc, sizeof(*to) - rest, WF_SIM_CALLER);
 }
 
 void *wf_os_self(void)
@@ -204,7 +220,7 @@ uint64_t wf_os_cpu_quota_milli(const char *root)
 
 int wf_os_membarrier_register(void)
 {
-	return 0;
+	return wf_sim_fault_now() ? -ENOTSUP : 0;
 }
 
 void wf_os_membarrier(void)

@@ -15,6 +15,7 @@
 
 #include "base/units.h"
 #include "sim/engine.h"
+#include "sim/heap.h"
 #include "sim/shadow.h"
 
 #define WF_SIM_SEGMENTS 8
@@ -223,6 +224,12 @@ static void on_crash(int sig, siginfo_t *info, void *context)
 		signal(sig, SIG_DFL);
 		return;
 	}
+	if (wf_sim_heap_below_stack(info->si_addr))
+		wf_sim_fail("stack overflow", NULL,
+			"the stack of thread %s, "
+			"%zu bytes, is too small",
+			wf_sim_thread_name(wf_sim->current->id),
+			WF_SIM_STACK_BYTES);
 	wf_sim_fail("crash", NULL, "signal %d in thread %s, address %p", sig,
 		wf_sim_thread_name(wf_sim->current->id), info->si_addr);
 }

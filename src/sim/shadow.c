@@ -123,8 +123,9 @@ struct wf_sim_cell *wf_sim_cell(uintptr_t addr)
 	struct page *near = &sh->near[number & (WF_SIM_NEAR - 1)];
 	struct wf_sim_cell *c = near->cells;
 
-	if (wf_unlikely(near->number != number)) {
-		c = page_cells(number, true);
+	if (wf_unlikely(near->number != number || number == 0)) {
+		/* Page 0 is nobody's; the access itself will crash. */
+		c = number == 0 ? NULL : page_cells(number, true);
 		if (c == NULL)
 			return NULL;
 	}

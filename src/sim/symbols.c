@@ -24,7 +24,7 @@
 /* What the library's own files have in their debug information. */
 #define WF_SIM_OURS "weft-src/"
 
-/* The whole file, or NULL; mapped once and kept. */
+/* The whole file, or NULL; mapped once, before any run, and kept. */
 static const char *file(void)
 {
 	static const char *mapped;
@@ -42,6 +42,11 @@ static const char *file(void)
 			fd, 0);
 	(void)close(fd);
 	return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+void wf_sim_symbols_open(void)
+{
+	(void)file();
 }
 
 static const ElfW(Shdr) * symbol_table(const char *f)

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Find the program's own file. */
+void wf_sim_symbols_open(void);
+
 /* The variable or function at an address of the program, and how far in. */
 bool wf_sim_symbol(
 	uintptr_t addr, char *name, size_t bytes, size_t *offset);

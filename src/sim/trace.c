@@ -259,10 +259,12 @@ static bool is_of_interest(size_t i)
 /* The numbers of those to print, the last first; how many. */
 static size_t choose(size_t *shown)
 {
-	size_t n = 0;
+	size_t all = 0, n = 0;
 
+	for (size_t i = first_kept(); i < tr->events; i++)
+		all += is_of_interest(i);
 	for (size_t i = tr->events; n < WF_SIM_SHOWN && i-- > first_kept();)
-		if (is_of_interest(i))
+		if (is_of_interest(i) && (all <= WF_SIM_SHOWN || is_turn(i)))
 			shown[n++] = i;
 	return n;
 }
@@ -270,8 +272,7 @@ static size_t choose(size_t *shown)
 static void print_gap(FILE *out, size_t n)
 {
 	if (n > 0)
-		fprintf(out, "        ... %zu more%s\n", n,
-			wf_sim->flags & WEFT_SIM_INSIDE ? "" : " inside weft");
+		fprintf(out, "        ... %zu more\n", n);
 }
 
 void wf_sim_trace_print(FILE *out)

@@ -103,6 +103,8 @@ void weft_sim_assert_eventually(
 		return;
 	end = wf_sim->now_ns > INT64_MAX - ns ? INT64_MAX : wf_sim->now_ns + ns;
 	for (;;) {
+		/* A point, for deadlines that are past. */
+		wf_sim_os_call("eventually", WF_SIM_USER);
 		weft_sim_quiesce();
 		if (cond(arg))
 			return;

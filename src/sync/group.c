@@ -49,7 +49,7 @@ static uint64_t lock(weft_group *g)
 
 	for (;;) {
 		/* [pair: group.list] The list as its last changer left it. */
-		seen = wf_or_acqrel(word, WF_GROUP_LOCK);
+		seen = wf_or_acq(word, WF_GROUP_LOCK);
 		if (!(seen & WF_GROUP_LOCK))
 			return seen;
 		if (++tries % 64 == 0)
@@ -61,7 +61,7 @@ static uint64_t lock(weft_group *g)
 static void unlock(weft_group *g)
 {
 	/* [pair: group.list] */
-	(void)wf_and_acqrel(word_of(g), ~WF_GROUP_LOCK);
+	(void)wf_and_rel(word_of(g), ~WF_GROUP_LOCK);
 }
 
 static void list_add(weft_group *g, struct wf_waiter *w)
@@ -123,7 +123,7 @@ static wf_noinline void drain(weft_group *g)
 	 * [pair: group.zero] The last access to the group: whoever sees zero,
 	 * or is let go below, may free it.
 	 */
-	(void)wf_and_acqrel(word_of(g), ~(WF_GROUP_LOCK | WF_GROUP_WAITERS));
+	(void)wf_and_rel(word_of(g), ~(WF_GROUP_LOCK | WF_GROUP_WAITERS));
 	for (; held != NULL; held = next) {
 		next = held->next;
 		wf_waiter_release(held);
@@ -135,9 +135,9 @@ static void lower(weft_group *g, uint64_t by)
 {
 	/*
 	 * [pair: group.zero] All that was done before is seen by who waits; and
-	 * by who drains, of those who were done before it.
+	 * by who drains, when it takes the lock.
 	 */
-	uint64_t old = wf_sub_acqrel(word_of(g), by * WF_GROUP_ONE);
+	uint64_t old = wf_sub_rel(word_of(g), by * WF_GROUP_ONE);
 
 	wf_assert(old / WF_GROUP_ONE >= by,
 		"weft_group %p: the count went below zero", (void *)g);

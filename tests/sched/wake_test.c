@@ -81,20 +81,34 @@ static void all_are_woken(void **state)
 	assert_int_equal(kit_woken(), PROCS - 1);
 }
 
-/* No thread can be made: the processor sleeps on, as if nothing had been. */
+/* No thread can be made: the processor sleeps on, and another is woken. */
 static void a_processor_without_a_thread_goes_back_to_sleep(void **state)
 {
 	(void)state;
 	kit.rt.config.max_threads = 0;
 	kit_run(0);
 	wf_store_rlx(&kit.procs[1].thread, NULL);
-	assert_false(wf_wake_one(g));
-	assert_int_equal(wf_load_rlx(&g->sleeping), g->all & ~UINT64_C(1));
-	assert_int_equal(wf_load_rlx(&g->searching), 0);
+	assert_true(wf_wake_one(g));
+	assert_int_equal(wf_load_rlx(&g->sleeping), g->all & ~UINT64_C(5));
+	assert_int_equal(wf_load_rlx(&g->searching), 4);
 	assert_null(wf_load_rlx(&kit.procs[1].thread));
 	assert_int_equal(wf_load_rlx(&kit.rt.threads), 0);
 	assert_int_equal(wf_load_rlx(&kit.rt.thread_fails), 1);
+	assert_true(kit_was_woken(2));
 	assert_int_equal(kit_woken(), 0);
+}
+
+/* None has a thread, and none gets one: all sleep on. */
+static void where_no_thread_can_be_made_all_sleep_on(void **state)
+{
+	(void)state;
+	kit.rt.config.max_threads = 0;
+	for (uint32_t i = 0; i < PROCS; i++)
+		wf_store_rlx(&kit.procs[i].thread, NULL);
+	assert_false(wf_wake_one(g));
+	assert_int_equal(wf_load_rlx(&g->sleeping), g->all);
+	assert_int_equal(wf_load_rlx(&g->searching), 0);
+	assert_int_equal(wf_load_rlx(&kit.rt.thread_fails), PROCS);
 }
 
 /* For the end of the runtime no thread is made, only to end again. */
@@ -258,6 +272,7 @@ int main(void)
 		TEST(all_are_woken),
 		TEST(all_that_have_threads_are_woken),
 		TEST(a_processor_without_a_thread_goes_back_to_sleep),
+		TEST(where_no_thread_can_be_made_all_sleep_on),
 		TEST(a_task_from_outside),
 		TEST(a_neighbour_group_stands_in),
 		TEST(coarse_tasks_from_inside),
