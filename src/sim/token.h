@@ -26,8 +26,8 @@
  * Write the token of how; false: it does not fit, and text is "".  Lists are of
  * any length, so a large enough buffer is a matter of the caller's.
  */
-bool wf_sim_token_print(
-	char *text, size_t bytes, const char *name, const struct wf_sim_run *how);
+bool wf_sim_token_print(char *text, size_t bytes, const char *name,
+	const struct wf_sim_run *how);
 
 /*
  * Read one, with decisions into list, of which there is room for max.  -EINVAL

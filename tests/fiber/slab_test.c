@@ -64,21 +64,21 @@ static size_t cached(const struct wf_fiber_cache *c)
 	return c->now.count + c->other.count;
 }
 
-/* A free descriptor, and nobody else's; its argument says so. */
+/* A free descriptor, and nobody else's; its function says so. */
 static weft_fiber *take(struct wf_fiber_cache *c)
 {
 	weft_fiber *f = wf_fiber_take(c, &pool);
 
 	assert_non_null(f);
-	assert_null(f->start.arg);
-	f->start.arg = f;
+	assert_null(wf_load_rlx(&f->start.fn));
+	wf_store_rlx(&f->start.fn, (void *)f);
 	return f;
 }
 
 static void give(struct wf_fiber_cache *c, weft_fiber *f)
 {
-	assert_ptr_equal(f->start.arg, f);
-	f->start.arg = NULL;
+	assert_ptr_equal(wf_load_rlx(&f->start.fn), f);
+	wf_store_rlx(&f->start.fn, NULL);
 	wf_fiber_give(c, &pool, f);
 }
 
