@@ -53,6 +53,7 @@
 #define wf_or_acqrel(p, v)                                                 \
 	atomic_fetch_or_explicit(p, v, memory_order_acq_rel)
 #define wf_and_rlx(p, v) atomic_fetch_and_explicit(p, v, memory_order_relaxed)
+#define wf_and_acq(p, v) atomic_fetch_and_explicit(p, v, memory_order_acquire)
 #define wf_and_rel(p, v) atomic_fetch_and_explicit(p, v, memory_order_release)
 #define wf_and_acqrel(p, v)                                                \
 	atomic_fetch_and_explicit(p, v, memory_order_acq_rel)

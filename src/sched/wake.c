@@ -63,7 +63,7 @@ void wf_wake_all(struct wf_group *g)
 		if (wf_load_rlx(&p->thread) == NULL)
 			continue;
 		/* [pair: park.bit] As in wf_wake_one. */
-		if (wf_and_acqrel(&g->sleeping, ~p->bit) & p->bit)
+		if (wf_and_acq(&g->sleeping, ~p->bit) & p->bit)
 			(void)rouse(g, p);
 	}
 }

@@ -178,14 +178,14 @@ static bool enlist(weft_group *g, struct wf_waiter *w)
 
 	list_add(g, w);
 	/* [pair: group.zero] If it is zero: all that was done is seen. */
-	seen = wf_or_acqrel(word_of(g), WF_GROUP_WAITERS);
+	seen = wf_or_acq(word_of(g), WF_GROUP_WAITERS);
 	if (seen / WF_GROUP_ONE != 0 || (seen & WF_GROUP_WAITERS)) {
 		unlock(g);
 		return true;
 	}
 	list_remove(w);
 	/* [pair: group.list] */
-	(void)wf_and_acqrel(word_of(g), ~(WF_GROUP_LOCK | WF_GROUP_WAITERS));
+	(void)wf_and_rel(word_of(g), ~(WF_GROUP_LOCK | WF_GROUP_WAITERS));
 	return false;
 }
 
