@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "sim/heap.h"
 #include "sim/locks.h"
@@ -30,12 +29,10 @@ int wf_sim_open(void)
 
 	if (wf_sim != NULL)
 		return 0;
-	s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s == MAP_FAILED || wf_sim_heap_open() != 0 ||
-		wf_sim_shadow_open() != 0 || wf_sim_memory_open() != 0 ||
-		wf_sim_trace_open() != 0 || wf_sim_search_open() != 0 ||
-		wf_sim_program_open() != 0)
+	s = wf_sim_reserve(sizeof(*s));
+	if (s == NULL || wf_sim_heap_open() != 0 || wf_sim_shadow_open() != 0 ||
+		wf_sim_memory_open() != 0 || wf_sim_trace_open() != 0 ||
+		wf_sim_search_open() != 0 || wf_sim_program_open() != 0)
 		return -ENOMEM;
 	wf_sim_symbols_open();
 	wf_sim = s;

@@ -19,6 +19,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "sim/engine.h"
+#include "sim/heap.h"
 #include "sim/program.h"
 #include "sim/search.h"
 #include "sim/shrink.h"
@@ -384,9 +385,8 @@ static int open_all(struct exploration *x)
 
 	if (wf_sim_open() != 0)
 		return -ENOMEM;
-	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (p == MAP_FAILED)
+	p = wf_sim_reserve(bytes);
+	if (p == NULL)
 		return -ENOMEM;
 	x->list = (void *)p;
 	x->line = p + WF_SIM_LISTED * sizeof(*x->list);

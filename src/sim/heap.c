@@ -40,6 +40,14 @@ static struct {
 	uint8_t guard_page[WF_SIM_MAPS_BYTES / WF_SIM_PAGE / 8]; /* bits */
 } * h;
 
+void *wf_sim_reserve(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 static void table_open(
 	struct table *t, struct wf_sim_block *block, char *low, size_t bytes)
 {
@@ -55,12 +63,13 @@ int wf_sim_heap_open(void)
 	size_t blocks = WF_SIM_BLOCKS * sizeof(struct wf_sim_block);
 	size_t own =
 		sizeof(*h) + 2 * blocks + WF_SIM_GUARDS * sizeof(*h->guard);
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	char *p = mmap(NULL, own, PROT_READ | PROT_WRITE, flags, -1, 0);
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+		MAP_FIXED_NOREPLACE;
+	char *p = wf_sim_reserve(own);
 	char *arena = mmap((void *)WF_SIM_ARENA, all, PROT_READ | PROT_WRITE,
-		flags | MAP_FIXED_NOREPLACE, -1, 0);
+		flags, -1, 0);
 
-	if (p == MAP_FAILED || arena == MAP_FAILED)
+	if (p == NULL || arena == MAP_FAILED)
 		return -ENOMEM;
 	h = (void *)p;
 	p += sizeof(*h);

@@ -20,6 +20,9 @@
 
 #define WF_SIM_STACK_BYTES ((size_t)256 << 10)
 
+/* Zeroed memory for the simulator itself, of which pages cost when touched. */
+void *wf_sim_reserve(size_t bytes);
+
 struct wf_sim_block {
 	char *p;
 	size_t bytes;

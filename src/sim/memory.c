@@ -6,8 +6,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
+#include "sim/heap.h"
 #include "sim/shadow.h"
 #include "sim/trace.h"
 
@@ -23,9 +23,8 @@ static struct {
 
 int wf_sim_memory_open(void)
 {
-	m = mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return m == MAP_FAILED ? -ENOMEM : 0;
+	m = wf_sim_reserve(sizeof(*m));
+	return m == NULL ? -ENOMEM : 0;
 }
 
 void wf_sim_memory_reset(void)

@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 
 #include "base/units.h"
@@ -110,22 +109,15 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static void *reserve(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 int wf_sim_program_open(void)
 {
-	pr = reserve(sizeof(*pr));
+	pr = wf_sim_reserve(sizeof(*pr));
 	if (pr == NULL)
 		return -ENOMEM;
 	(void)dl_iterate_phdr(look, NULL);
 	if (pr->tls_bytes > 0) {
-		pr->tls_real = reserve(pr->tls_bytes * (WF_SIM_THREADS + 1));
+		pr->tls_real =
+			wf_sim_reserve(pr->tls_bytes * (WF_SIM_THREADS + 1));
 		if (pr->tls_real == NULL)
 			return -ENOMEM;
 		pr->tls_blocks = pr->tls_real + pr->tls_bytes;
@@ -133,7 +125,7 @@ int wf_sim_program_open(void)
 	}
 	wf_sim_shadow_ignore(&errno, sizeof(errno));
 	for (size_t i = 0; i < pr->segments; i++) {
-		pr->segment[i].saved = reserve(pr->segment[i].bytes);
+		pr->segment[i].saved = wf_sim_reserve(pr->segment[i].bytes);
 		if (pr->segment[i].saved == NULL)
 			return -ENOMEM;
 	}

@@ -6,9 +6,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/random.h"
+#include "sim/heap.h"
 #include "sim/trace.h"
 
 #define WF_SIM_LOG 1048576 /* decisions of a run that are kept */
@@ -47,9 +47,8 @@ static struct {
 
 int wf_sim_search_open(void)
 {
-	se = mmap(NULL, sizeof(*se), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return se == MAP_FAILED ? -ENOMEM : 0;
+	se = wf_sim_reserve(sizeof(*se));
+	return se == NULL ? -ENOMEM : 0;
 }
 
 /* Random priorities, and steps at which they change. */

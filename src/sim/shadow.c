@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/units.h"
 #include "sim/heap.h"
@@ -51,20 +50,12 @@ static struct {
 	unsigned ignore_count;
 } * sh;
 
-static void *reserve(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
 int wf_sim_shadow_open(void)
 {
-	struct wf_sim_cell *cells = reserve(
+	struct wf_sim_cell *cells = wf_sim_reserve(
 		sizeof(*cells) * WF_SIM_PAGE_CELLS * (WF_SIM_PAGES / 2));
 
-	sh = reserve(sizeof(*sh));
+	sh = wf_sim_reserve(sizeof(*sh));
 	if (sh == NULL || cells == NULL)
 		return -ENOMEM;
 	sh->cells = cells;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "sim/heap.h"
 #include "sim/token.h"
 
 #define WF_SIM_SHORT 16 /* a list that is tried in all pairs */
@@ -111,9 +112,8 @@ size_t wf_sim_shrink(struct wf_sim_decision *list, size_t count,
 		.list = list, .count = count, .oracle = oracle, .runs = max_runs
 	};
 
-	sh.trial = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (sh.trial == MAP_FAILED)
+	sh.trial = wf_sim_reserve(bytes);
+	if (sh.trial == NULL)
 		return count;
 	for (size_t part = (count + 1) / 2; part > 0 && sh.runs > 0;) {
 		bool some = leave_out(&sh, part);

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/units.h"
 #include "sim/engine.h"
@@ -39,9 +38,8 @@ static struct {
 
 int wf_sim_trace_open(void)
 {
-	tr = mmap(NULL, sizeof(*tr), PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return tr == MAP_FAILED ? -ENOMEM : 0;
+	tr = wf_sim_reserve(sizeof(*tr));
+	return tr == NULL ? -ENOMEM : 0;
 }
 
 void wf_sim_trace_reset(void)
