@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sim/work_scenarios.c - whole runtimes at work: fibers that yield and
+ * are stolen, help that comes in time, and turns that come within the bound.
+ */
+#include "sched_kit.h"
+
+/* Tasks are coarse, so thieves may come; and one is woken. */
+static void send_thief(void)
+{
+	weft_rt *rt = stage.rt;
+
+	for (uint32_t i = 0; i < rt->proc_count; i++)
+		wf_store_rlx(&rt->procs[i].coarse, true);
+	wf_store_rlx(&rt->groups->coarse, true);
+	wf_outside_enter(rt);
+	(void)wf_wake_one(rt->groups);
+	wf_outside_leave(rt);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Fibers that yield while others steal them. */
+
+enum { YIELDERS = 3, YIELDS = 2 };
+
+static int yields[YIELDERS];
+
+static void yield_some(void *arg)
+{
+	int *mine = arg;
+
+	for (int i = 0; i < YIELDS; i++) {
+		/* It is on one stack only, so plain accesses are in order. */
+		int before = *mine;
+
+		weft_yield();
+		*mine = before + 1;
+	}
+}
+
+static void spawn_yielders(struct job *j)
+{
+	(void)j;
+	for (int i = 0; i < YIELDERS; i++)
+		weft_sim_assert(
+			weft_go(yield_some, &yields[i]) == 0, "no fiber");
+	latch_open(&stage.latch[0]);
+}
+
+void work_yield(void *arg)
+{
+	rt_start((uint32_t)(uintptr_t)arg);
+	stage.job[0].then = spawn_yielders;
+	job_submit(stage.rt, 0, WEFT_HINT_DEFAULT);
+	send_thief();
+	latch_wait(&stage.latch[0]);
+	rt_stop();
+	jobs_check(1);
+	for (int i = 0; i < YIELDERS; i++)
+		weft_sim_assert(yields[i] == YIELDS,
+			"fiber %d went on %d times", i, yields[i]);
+}
+
+/* ------------------------------------------------------------------------ */
+/* A fiber started on one processor may end on another. */
+
+static void count_up(void *arg)
+{
+	(void)wf_add_rlx((_Atomic(uint32_t) *)arg, 1);
+}
+
+static void spawn_many(void *arg)
+{
+	for (int i = 0; i < 4; i++)
+		weft_sim_assert(weft_go(count_up, arg) == 0, "no fiber");
+	latch_open(&stage.latch[0]);
+}
+
+void work_spawn(void *arg)
+{
+	static _Atomic(uint32_t) ended;
+
+	(void)arg;
+	rt_start(2);
+	weft_sim_assert(
+		weft_rt_go(stage.rt, spawn_many, &ended) == 0, "no fiber");
+	send_thief();
+	latch_wait(&stage.latch[0]);
+	rt_stop();
+	weft_sim_assert(wf_load_rlx(&ended) == 4, "%u fibers of 4 have run",
+		wf_load_rlx(&ended));
+}
+
+/* ------------------------------------------------------------------------ */
+/* Help, after as many looks as sched/monitor.h says. */
+
+static void need_help(struct job *j)
+{
+	(void)j;
+	stage.job[1].then = job_opens;
+	job_submit(stage.rt, 1, (weft_hint)weft_sim_either(3));
+	latch_need(&stage.latch[0]);
+}
+
+void work_help(void *arg)
+{
+	const struct help *h = arg;
+
+	stage.looks = h->looks;
+	rt_start(h->workers);
+	stage.job[0].then = need_help;
+	job_submit(stage.rt, 0, WEFT_HINT_DEFAULT);
+	latch_wait(&stage.latch[0]);
+	rt_stop();
+	jobs_check(2);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Turns: two tasks call each other through the slot, three others wait. */
+
+enum { BALLS = 2, OTHERS = 3, READY = BALLS + OTHERS };
+
+#define HAD UINT64_MAX /* its turn */
+
+static struct {
+	weft_task ball[BALLS];
+	_Atomic(uint64_t) ready_at[OTHERS]; /* picks + 1; 0: not yet */
+	_Atomic(uint32_t) ran;
+	uint64_t looked_at; /* turns_check: picks */
+} game;
+
+/* B of sched/pick.h. */
+static uint64_t bound(weft_rt *rt)
+{
+	const weft_config *c = &rt->config;
+	uint64_t picks = 2 * c->local_capacity + 2 * READY +
+		rt->global_tick * (READY + 1);
+
+	return (c->lifo_budget + 1) * picks * rt->proc_count;
+}
+
+static uint64_t picks(weft_rt *rt)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < rt->proc_count; i++)
+		n += wf_load_rlx(&rt->procs[i].counters.ticks);
+	return n;
+}
+
+static bool is_linked(weft_task *at, size_t n, weft_task *task)
+{
+	for (; n > 0; n--, at = at->next_)
+		if (at == task)
+			return true;
+	return false;
+}
+
+static bool is_local(struct wf_proc *p, weft_task *task)
+{
+	struct wf_runq *q = &p->runq;
+
+	for (uint64_t i = wf_load_rlx(&q->head); i != wf_load_rlx(&q->tail);
+		i++)
+		if (wf_load_rlx(&q->slots[i & q->mask]) == wf_entry_of(task))
+			return true;
+	return wf_load_rlx(&p->slot) == wf_entry_of(task) ||
+		is_linked(p->yielders.first, wf_load_rlx(&p->yielders.count),
+			task);
+}
+
+/* Is it in a queue?  Otherwise a processor has it in hand. */
+static bool is_queued(weft_rt *rt, weft_task *task)
+{
+	struct wf_inject *q = &rt->groups->inject;
+
+	for (uint32_t i = 0; i < rt->proc_count; i++)
+		if (is_local(&rt->procs[i], task))
+			return true;
+	return is_linked(q->front.first, q->front.count, task) ||
+		is_linked(q->back.first, q->back.count, task);
+}
+
+/* At every step. */
+void turns_check(void *arg)
+{
+	weft_rt *rt = stage.rt;
+	uint64_t now;
+
+	(void)arg;
+	if (rt == NULL || stage.stops)
+		return;
+	now = picks(rt);
+	if (now == game.looked_at)
+		return;
+	game.looked_at = now;
+	for (size_t i = 0; i < OTHERS; i++) {
+		uint64_t at = wf_load_rlx(&game.ready_at[i]);
+
+		weft_sim_assert(at == 0 || at == HAD || now < at + bound(rt) ||
+				!is_queued(rt, &stage.job[i].task),
+			"job %zu has been ready for %u picks", i,
+			(unsigned)(now + 1 - at));
+	}
+}
+
+static void have_turn(struct job *j)
+{
+	wf_store_rlx(&game.ready_at[job_number(j)], HAD);
+	if (wf_add_rlx(&game.ran, 1) + 1 == OTHERS)
+		latch_open(&stage.latch[0]);
+}
+
+static void be_ready(size_t i, weft_hint hint)
+{
+	uint64_t not_yet = 0;
+
+	stage.job[i].then = have_turn;
+	job_submit(stage.rt, i, hint);
+	(void)wf_cas_rlx(&game.ready_at[i], &not_yet, picks(stage.rt) + 1);
+}
+
+/* The other ball is next, until all others have had their turn. */
+static void play(weft_task *task)
+{
+	weft_task *next = &game.ball[task == &game.ball[0]];
+
+	/* Refused, if all was over a moment ago. */
+	if (wf_load_rlx(&game.ran) < OTHERS)
+		(void)!weft_submit(
+			weft_rt_executor(stage.rt), next, WEFT_HINT_NEXT);
+}
+
+static void begin_game(weft_task *task)
+{
+	be_ready(0, WEFT_HINT_DEFAULT);
+	be_ready(1, WEFT_HINT_YIELD);
+	task->run = play;
+	play(task);
+}
+
+void work_turns(void *arg)
+{
+	rt_start((uint32_t)(uintptr_t)arg);
+	game.ball[0].run = begin_game;
+	game.ball[1].run = play;
+	weft_sim_assert(weft_submit(weft_rt_executor(stage.rt), &game.ball[0],
+				WEFT_HINT_DEFAULT) == 0,
+		"a ball is refused");
+	be_ready(2, WEFT_HINT_DEFAULT);
+	latch_wait(&stage.latch[0]);
+	rt_stop();
+	jobs_check(OTHERS);
+}
