@@ -37,6 +37,7 @@
 #define ROUND_GROWTH 8	/* then so many times as many, and so on */
 #define SEED_STEP 0x9e3779b97f4a7c15
 #define TOKEN_LINE 1200
+#define TASTE 8 /* schedules that tell how long a scenario is */
 
 static const struct scenarios *const tables[] = {
 	&queue_scenarios,
@@ -74,6 +75,7 @@ struct entry {
 	const struct scenario *scenario;
 	uint64_t left; /* schedules that it may still have */
 	uint64_t turn; /* and in this round */
+	double share;  /* of all schedules, next to the others' */
 	struct outcome sum;
 };
 
@@ -611,19 +613,40 @@ static void run_rounds(struct run *run)
 	}
 }
 
+/* Its weight for each step it takes: a short one gets more schedules. */
+static double share_of(struct run *run, const struct scenario *s)
+{
+	weft_sim_opts opts = opts_for(s, run->options);
+	weft_sim_report report = { .steps = 1 };
+
+	opts.flags |= WEFT_SIM_QUIET | WEFT_SIM_NO_SHRINK;
+	opts.modes = WEFT_SIM_WALK;
+	opts.seed = 1;
+	opts.schedules = TASTE;
+	/* Should it fail, it will do so again, and then be told. */
+	if (weft_sim_explore(&opts, s->body, s->arg, &report) < 0)
+		refuse("%s cannot be explored", s->name);
+	return (double)weight_of(s) * (double)report.schedules /
+		(double)report.steps;
+}
+
 /* How many schedules each may have; at least one. */
 static void divide(struct run *run)
 {
 	const struct options *o = run->options;
-	uint64_t weight = weight_of_all(run);
+	double all = 0;
 
+	for (size_t i = 0; i < run->count && o->each == 0; i++) {
+		run->entries[i].share = share_of(run, run->entries[i].scenario);
+		all += run->entries[i].share;
+	}
 	for (size_t i = 0; i < run->count; i++) {
 		struct entry *e = &run->entries[i];
-		double part = (double)weight_of(e->scenario) / (double)weight;
 
 		e->left = o->each;
 		if (e->left == 0)
-			e->left = (uint64_t)((double)o->schedules * part);
+			e->left = (uint64_t)((double)o->schedules * e->share /
+				all);
 		if (e->left == 0)
 			e->left = 1;
 	}
