@@ -93,6 +93,34 @@ greetings=$(LD_LIBRARY_PATH=$libdir ./hello | sort | tr '\n' ' ')
 [[ $greetings == 'hello from loom hello from warp hello from weft ' ]] ||
 	die "the first program says '$greetings'"
 
+if [[ -e $build/libweft-sim.a ]]; then
+	step 'the simulator: relinked, instrumented, and its example fails'
+	sim() {
+		PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config "$@" weft-sim
+	}
+	instrument=$(sim --variable=instrument)
+	if "$cc" --version | grep -q clang; then
+		instrument=${instrument/-Wno-tsan/}
+	fi
+	for name in lost_wakeup lost_wakeup_fixed; do
+		"$cc" -g "${strict[@]}" $(sim --cflags) $instrument -c \
+			"$root/examples/$name.c"
+		"$cc" -o $name $name.o $(sim --libs)
+	done
+	"$cc" "${strict[@]}" $(sim --cflags) -o relinked \
+		"$root/examples/lost_wakeup_fixed.c" $(sim --libs)
+	export WEFT_SIM_SCHEDULES=2000
+	./lost_wakeup >said 2>&1 && die 'the lost wake-up is not found'
+	grep -q 'replay: WEFT_SIM_REPLAY=lost_wakeup:' said ||
+		die "no token: $(cat said)"
+	for program in lost_wakeup_fixed relinked; do
+		./$program >said 2>&1 || die "$program: $(cat said)"
+		tail -1 said | grep -q '^sim: 2000 schedules, .* 0 failures' ||
+			die "$program says: $(cat said)"
+	done
+	unset WEFT_SIM_SCHEDULES
+fi
+
 step 'every header alone, as C11 and as C++17'
 headers=$(cd "$prefix/include" && echo weft/*.h)
 for header in $headers; do
