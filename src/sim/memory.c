@@ -97,7 +97,8 @@ static struct wf_sim_store *push(struct wf_sim_loc *l, uint64_t value)
 /*
  * What is in memory was put there by plain stores: by some that we know of, or
  * unseen, by libc (compilers copy and clear structs by its functions) or by the
- * switch of contexts.  Whoever that was, its last release fence counts.
+ * switch of contexts.  Whoever that was, its last release fence counts; what was
+ * there from the start was always seen, and brings nothing.
  */
 static void push_plain(struct wf_sim_loc *l, struct wf_sim_cell *c)
 {
@@ -110,7 +111,7 @@ static void push_plain(struct wf_sim_loc *l, struct wf_sim_cell *c)
 		s->seen[thread] = clock;
 	} else {
 		s->seen = (wf_clock){ 0 };
-		for (uint32_t i = 0; i < wf_sim->threads; i++) {
+		for (uint32_t i = 0; l->count > 1 && i < wf_sim->threads; i++) {
 			wf_clock_join(&s->hb, &wf_sim->thread[i].rel_hb);
 			wf_clock_join(&s->view, &wf_sim->thread[i].rel_view);
 		}

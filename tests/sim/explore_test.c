@@ -306,6 +306,32 @@ static void a_replay_is_one_schedule(void **state)
 	assert_string_equal(r.shrunk, found.shrunk);
 }
 
+static void choose_of_five(void *arg)
+{
+	unsigned v = weft_sim_either(5);
+
+	(void)arg;
+	weft_sim_assert(v < 5, "%u of five", v);
+	kit_set(&kept[1], v);
+}
+
+/* What is not to be had is the dull choice. */
+static void choices_are_within_limits(void **state)
+{
+	weft_sim_opts o = kit_opts(0, 0);
+
+	(void)state;
+	for (unsigned v = 0; v < 70; v++) {
+		char token[32];
+
+		snprintf(token, sizeof(token), "a:list:0:0.0e%u:0", v);
+		assert_int_equal(
+			weft_sim_replay(&o, choose_of_five, NULL, token, NULL),
+			0);
+		assert_int_equal(kept[1], v < 5 ? v : 0);
+	}
+}
+
 /* A token need not be of the same program; it must only do no harm. */
 static void any_list_can_be_run(void **state)
 {
@@ -582,6 +608,7 @@ int main(void)
 		cmocka_unit_test(one_simulation_at_a_time),
 		cmocka_unit_test(bad_tokens_are_refused),
 		cmocka_unit_test(a_replay_is_one_schedule),
+		cmocka_unit_test(choices_are_within_limits),
 		cmocka_unit_test(any_list_can_be_run),
 		cmocka_unit_test(time_is_limited),
 		cmocka_unit_test(schedules_are_limited),

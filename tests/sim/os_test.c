@@ -10,6 +10,7 @@
 #include "base/atomic.h"
 #include "base/units.h"
 #include "os/os.h"
+#include "sim/os.h"
 
 #define HOUR_NS (3600 * WF_NS_PER_S)
 #define PAGE 4096
@@ -210,12 +211,6 @@ static void wait_for_the_past(void *arg)
 	}
 }
 
-static void the_past_is_over(void **state)
-{
-	(void)state;
-	kit_holds(wait_for_the_past, 0);
-}
-
 /* Three deadlines: they come in their order, whoever slept first. */
 static void sleep_until(void *arg)
 {
@@ -249,6 +244,7 @@ static void deadlines_come_in_order(void **state)
 
 	(void)state;
 	memset(kept, 0, PAGE);
+	kit_holds(wait_for_the_past, 0);
 	o.stales = 1;
 	kit_passes(&o, sleep_by_deadline, NULL, &r);
 }
@@ -326,15 +322,6 @@ static void join_twice(void *arg)
 	wf_os_thread_join(&a);
 }
 
-static void threads_have_a_self_and_one_end(void **state)
-{
-	weft_sim_report r;
-
-	(void)state;
-	kit_holds(start_threads, 0);
-	kit_breaks(join_twice, 0, "bad join", &r);
-}
-
 static void processors(void *arg)
 {
 	(void)arg;
@@ -347,9 +334,13 @@ static void processors(void *arg)
 		"pinned where nothing is");
 }
 
-static void the_machine_is_small(void **state)
+static void threads_have_a_self_and_one_end(void **state)
 {
+	weft_sim_report r;
+
 	(void)state;
+	kit_holds(start_threads, 0);
+	kit_breaks(join_twice, 0, "bad join", &r);
 	kit_holds(processors, 0);
 }
 
@@ -500,6 +491,7 @@ static void touch_unmapped(void *arg)
 {
 	char *p = map(3);
 
+	p[PAGE + 8] = 1;
 	wf_os_vm_unmap(p + PAGE, PAGE);
 	p[(uintptr_t)arg * PAGE + 8] = 1;
 	wf_os_vm_unmap(p, PAGE);
@@ -513,6 +505,15 @@ static void unmap_twice(void *arg)
 	(void)arg;
 	wf_os_vm_unmap(p + PAGE, PAGE);
 	wf_os_vm_unmap(p, 3 * PAGE);
+}
+
+/* Nobody has mapped what comes behind the last. */
+static void unmap_beyond(void *arg)
+{
+	char *p = map(2);
+
+	(void)arg;
+	wf_os_vm_unmap(p + PAGE, 2 * PAGE);
 }
 
 static void maps_go_page_by_page(void **state)
@@ -529,6 +530,7 @@ static void maps_go_page_by_page(void **state)
 	kit_passes(&o, touch_unmapped, (void *)2, &r);
 	kit_breaks(unmap_twice, 0, "bad free", &r);
 	kit_says(r.message, "is not mapped");
+	kit_breaks(unmap_beyond, 0, "bad free", &r);
 }
 
 static void touch_guard(void *arg)
@@ -597,10 +599,98 @@ static void discard(void *arg)
 	wf_os_vm_unmap(p, 4 * PAGE);
 }
 
+static char *page;
+
+static void write_page(void *arg)
+{
+	(void)arg;
+	page[8] = 1;
+}
+
+static void discard_page(void *arg)
+{
+	struct wf_os_span span = { page, PAGE };
+
+	(void)arg;
+	kit_use((uint64_t)wf_os_vm_discard(&span, 1));
+}
+
+static void discard_while_used(void *arg)
+{
+	(void)arg;
+	page = map(1);
+	kit_pair(write_page, discard_page);
+	wf_os_vm_unmap(page, PAGE);
+}
+
 static void discarded_memory_is_zero(void **state)
 {
+	weft_sim_report r;
+
 	(void)state;
 	kit_holds(discard, 0);
+	kit_breaks(discard_while_used, 0, "race", &r);
+}
+
+/* ---------------------------------------------------------------- points */
+
+static void nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void seven_calls(void *arg)
+{
+	char *p = map(2);
+	struct wf_os_span span = { p, PAGE };
+	struct wf_os_thread t;
+
+	(void)arg;
+	weft_sim_assert(wf_os_vm_guard(&span, 1) == 0, "guard");
+	weft_sim_assert(wf_os_vm_discard(&span, 1) == 0, "discard");
+	wf_os_vm_unmap(p, 2 * PAGE);
+	kit_use((uint64_t)wf_os_futex_wake(&word, 1));
+	weft_sim_assert(
+		wf_os_thread_start(&t, nothing, NULL, 0, "t") == 0, "thread");
+	wf_os_thread_join(&t);
+}
+
+/* They are scheduling points; and so are two ends, and a wait for one. */
+static void calls_are_points(void **state)
+{
+	weft_sim_opts o = kit_opts(WEFT_SIM_BOUNDED, 0);
+	weft_sim_report r;
+
+	(void)state;
+	o.stales = 1;
+	kit_passes(&o, seven_calls, NULL, &r);
+	assert_int_equal(r.schedules, 1);
+	assert_int_equal(r.steps, 7 + 2 + 2);
+}
+
+static void relax_until_set(void *arg)
+{
+	(void)arg;
+	while (kit_newest(&word) == 0)
+		wf_sim_relax();
+}
+
+static void relax_and_set(void *arg)
+{
+	(void)arg;
+	kit_pair(relax_until_set, change_and_wake);
+}
+
+/* Who tells the processor to wait lets another thread run. */
+static void relaxing_lets_others_run(void **state)
+{
+	weft_sim_opts o = kit_opts(WEFT_SIM_BOUNDED, 0);
+	weft_sim_report r;
+
+	(void)state;
+	o.stales = 1;
+	o.steps = 300;
+	kit_passes(&o, relax_and_set, NULL, &r);
 }
 
 /* ----------------------------------------------------------------- rest */
@@ -688,17 +778,17 @@ int main(void)
 		cmocka_unit_test(comparing_and_sleeping_are_one),
 		cmocka_unit_test(sleeps_end_for_no_reason),
 		cmocka_unit_test(an_hour_takes_no_time),
-		cmocka_unit_test(the_past_is_over),
 		cmocka_unit_test(deadlines_come_in_order),
 		cmocka_unit_test(deadlines_may_come_early),
 		cmocka_unit_test(threads_have_a_self_and_one_end),
-		cmocka_unit_test(the_machine_is_small),
 		cmocka_unit_test(every_call_is_refused_once),
 		cmocka_unit_test(about_one_of_so_many_is_refused),
 		cmocka_unit_test(faults_end_with_the_run),
 		cmocka_unit_test(maps_go_page_by_page),
 		cmocka_unit_test(guards_fail),
 		cmocka_unit_test(discarded_memory_is_zero),
+		cmocka_unit_test(calls_are_points),
+		cmocka_unit_test(relaxing_lets_others_run),
 		cmocka_unit_test(random_is_a_decision),
 		cmocka_unit_test(quiet_runs_do_not_complain),
 	};

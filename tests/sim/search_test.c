@@ -192,6 +192,88 @@ static void random_ways_are_fair_in_the_end(void **state)
 	}
 }
 
+/* Who takes each step, one bit each; and how often that changes. */
+static void note_steps(void *arg)
+{
+	for (int i = 0; i < 25; i++) {
+		uint64_t last = kit_get(&kept[0]);
+
+		if (last != (uintptr_t)arg)
+			kit_count(&kept[1]);
+		kit_set(&kept[0], (uintptr_t)arg);
+		step(&x);
+	}
+}
+
+static void note_switches(void *arg)
+{
+	int a = kit_thread(note_steps, (void *)1, "a");
+	int b = kit_thread(note_steps, (void *)2, "b");
+
+	(void)arg;
+	kit_set(&kept[0], 0);
+	kit_set(&kept[1], 0);
+	kit_join(a);
+	kit_join(b);
+	if (kit_get(&kept[1]) > kit_get(&kept[2]))
+		kit_set(&kept[2], kit_get(&kept[1]));
+}
+
+/* Two threads begin, and the priorities change at most four times. */
+static void few_changes_of_priority(void **state)
+{
+	weft_sim_opts o = kit_opts(WEFT_SIM_PCT, 0);
+	weft_sim_report r;
+
+	(void)state;
+	memset(kept, 0, 4096);
+	o.schedules = 2000;
+	kit_passes(&o, note_switches, NULL, &r);
+	assert_in_range(kept[2], 4, 2 + 4);
+	o.modes = WEFT_SIM_WALK;
+	memset(kept, 0, 4096);
+	kit_passes(&o, note_switches, NULL, &r);
+	assert_true(kept[2] > 10);
+}
+
+/* One step of a, anywhere among nine of b. */
+static void one_step(void *arg)
+{
+	(void)arg;
+	kit_use(atomic_fetch_add_explicit(&x, 1, memory_order_relaxed));
+	kit_count(&kept[kit_get(&kept[15])]);
+}
+
+static void nine_steps(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 9; i++) {
+		step(&x);
+		kit_count(&kept[15]);
+	}
+}
+
+static void one_among_nine(void *arg)
+{
+	(void)arg;
+	kit_set(&kept[15], 0);
+	kit_pair(one_step, nine_steps);
+}
+
+/* A walk would rather see it at one of the ends. */
+static void interleavings_are_about_equally_likely(void **state)
+{
+	weft_sim_opts o = kit_opts(WEFT_SIM_URW, 0);
+	weft_sim_report r;
+
+	(void)state;
+	memset(kept, 0, 4096);
+	o.schedules = 10000;
+	kit_passes(&o, one_among_nine, NULL, &r);
+	for (int i = 0; i < 10; i++)
+		assert_in_range(kept[i], 400, 2500);
+}
+
 /* --------------------------------------------------------------- bounded */
 
 /*
@@ -238,6 +320,22 @@ static void preemptions_are_all_tried(void **state)
 		kit_passes(&o, two_beside_three, NULL, &r);
 		assert_int_equal(r.schedules, expected[n]);
 	}
+}
+
+/* No schedule has more preemptions than points, whatever is allowed. */
+static void bounds_beyond_need_cost_nothing(void **state)
+{
+	weft_sim_opts o = bounds(20, 1, 0);
+	weft_sim_report r;
+	uint64_t all;
+
+	(void)state;
+	kit_passes(&o, two_beside_three, NULL, &r);
+	all = r.schedules;
+	assert_true(all > 49);
+	o.preemptions = 2000;
+	kit_passes(&o, two_beside_three, NULL, &r);
+	assert_int_equal(r.schedules, all);
 }
 
 /* Which of them goes first when nobody runs costs nothing: 3 * 2 orders. */
@@ -535,7 +633,10 @@ int main(void)
 		cmocka_unit_test(seeds_are_different_searches),
 		cmocka_unit_test(seeds_do_not_overlap),
 		cmocka_unit_test(random_ways_are_fair_in_the_end),
+		cmocka_unit_test(few_changes_of_priority),
+		cmocka_unit_test(interleavings_are_about_equally_likely),
 		cmocka_unit_test(preemptions_are_all_tried),
+		cmocka_unit_test(bounds_beyond_need_cost_nothing),
 		cmocka_unit_test(orders_cost_nothing),
 		cmocka_unit_test(stale_loads_are_all_tried),
 		cmocka_unit_test(surprises_are_all_tried),

@@ -73,12 +73,33 @@ static void unordered_accesses_race(void **state)
 	kit_holds(read_read, 0);
 }
 
+/* One after the other, by nothing that orders their accesses. */
+static _Atomic(uint32_t) turn;
+
+static void wait_turn(uint32_t n)
+{
+	while (kit_newest(&turn) != n)
+		weft_sim_yield();
+}
+
+static void next_turn(void)
+{
+	kit_use(atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed));
+}
+
+static void read_in_turn(void *arg)
+{
+	wait_turn((uint32_t)(uintptr_t)arg);
+	read_word(NULL);
+	next_turn();
+}
+
 /* Not only the last of several readers is remembered. */
 static void three_readers(void *arg)
 {
-	int a = kit_thread(read_word, NULL, "a");
-	int b = kit_thread(read_word, NULL, "b");
-	int c = kit_thread(read_word, NULL, "c");
+	int a = kit_thread(read_in_turn, (void *)0, "a");
+	int b = kit_thread(read_in_turn, (void *)1, "b");
+	int c = kit_thread(read_in_turn, (void *)2, "c");
 
 	(void)arg;
 	kit_join(b);
@@ -467,11 +488,25 @@ static const struct mix mixes[] = {
 	{ store_atom, load_atom, false },
 };
 
+static const struct mix *mix;
+
+static void mix_first(void *arg)
+{
+	mix->a(arg);
+	next_turn();
+}
+
+static void mix_second(void *arg)
+{
+	wait_turn(1);
+	mix->b(arg);
+}
+
+/* The second comes second: what is found is found by its access. */
 static void mixed(void *arg)
 {
-	const struct mix *m = arg;
-
-	kit_pair(m->a, m->b);
+	mix = arg;
+	kit_pair(mix_first, mix_second);
 }
 
 static void plain_and_atomic_accesses_race(void **state)

@@ -71,6 +71,7 @@ static void two_choices_are_left(void **state)
 	assert_int_equal(list[0].at, 57);
 	assert_int_equal(list[0].value, 2);
 	assert_int_equal(list[0].kind, WF_SIM_EITHER);
+	assert_int_equal(list[0].sub, 0);
 	assert_int_equal(list[1].at, 203);
 	assert_int_equal(list[1].value, 1);
 	assert_int_equal(
