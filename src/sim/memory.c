@@ -97,8 +97,8 @@ static struct wf_sim_store *push(struct wf_sim_loc *l, uint64_t value)
 /*
  * What is in memory was put there by plain stores: by some that we know of, or
  * unseen, by libc (compilers copy and clear structs by its functions) or by the
- * switch of contexts.  Whoever that was, its last release fence counts; what was
- * there from the start was always seen, and brings nothing.
+ * switch of contexts.  Whoever that was, its last release fence counts; what
+ * was there from the start was always seen, and brings nothing.
  */
 static void push_plain(struct wf_sim_loc *l, struct wf_sim_cell *c)
 {

@@ -295,21 +295,26 @@ static void touch(uintptr_t addr, unsigned mask, bool write, uintptr_t pc)
 {
 	struct wf_sim_cell *c = wf_sim_cell(addr);
 	struct wf_sim_thread *t = wf_sim->current;
+	int32_t now = t->hb[t->id];
 	struct record *r;
 
 	if (c == NULL)
 		return;
-	/* Most memory is one thread's, and accessed in one way. */
+	/* Most memory is accessed in one way, and by one thread, or again. */
 	r = &sh->record[c->records];
-	if (c->records == 0 || r->mask != mask || r->only != t->id ||
-		r->next != 0 || c->locs != 0 || c->memory != WF_SIM_THERE ||
-		wf_sim->tracing) {
+	if (c->records == 0 || r->mask != mask || r->next != 0 ||
+		c->locs != 0 || c->memory != WF_SIM_THERE || wf_sim->tracing) {
 		touch_slowly(c, addr, mask, write, pc);
-	} else if (write) {
-		r->writer = (uint8_t)t->id;
-		r->write = t->hb[t->id];
-	} else {
-		r->read = t->hb[t->id];
+	} else if (r->only == t->id) {
+		if (write) {
+			r->writer = (uint8_t)t->id;
+			r->write = now;
+		} else {
+			r->read = now;
+		}
+	} else if (write || r->only != WF_SIM_NOBODY ||
+		sh->clock[r->reads][t->id] != now) {
+		touch_slowly(c, addr, mask, write, pc);
 	}
 }
 

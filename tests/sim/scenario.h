@@ -19,15 +19,13 @@
 #include <weft/sim.h>
 
 struct scenario {
-	const char *name;		/* "ring/two-thieves" */
+	const char *name;	/* "ring/two-thieves" */
 	void (*body)(void *arg);
 	void *arg;
-	weft_sim_opts opts;		/* steps, flags, bounds, hooks: the rest
-					   is the driver's */
-	unsigned weight;		/* its share of the schedules; 0 is 1 */
-	unsigned complete;		/* all schedules with as many preemptions
-					   (opts.preemptions) are seen each time,
-					   if 1 */
+	weft_sim_opts opts;	/* steps, flags, bounds, hooks; no more */
+	unsigned weight;	/* its share of the time; 0 is 1 */
+	unsigned complete;	/* 1: all schedules within the bounds of opts
+				   are seen each time */
 };
 
 struct scenarios {
