@@ -190,10 +190,9 @@ WEFT_API int weft_rt_shutdown(weft_rt *rt);
  * free it.  A fiber that waits where nobody can cancel it (weft_suspend) must
  * be woken by somebody.
  *
- * Returns 0, and rt is gone: no call on it may begin any more, and other
- * threads must know that before; calls that have begun are waited for.
- * -ETIMEDOUT at the deadline: nothing was freed, and stop may be called again;
- * -EDEADLK inside a fiber or task of rt.
+ * Returns 0, and rt is gone: nobody may call it any more, and it is for the
+ * caller to see to that beforehand.  -ETIMEDOUT at the deadline: nothing was
+ * freed, and stop may be called again; -EDEADLK inside a fiber or task of rt.
  *
  * Context: plain thread (blocks it), or a fiber of another runtime (blocks its
  * thread).

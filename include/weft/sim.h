@@ -120,8 +120,10 @@ WEFT_API WEFT_MUST_CHECK int weft_sim_explore_sized(const weft_sim_opts *opts,
  * with a line on standard error; -E2BIG: options of a newer version; -EBUSY:
  * called from a simulation; -ENOMEM.
  *
- * WEFT_SIM_REPLAY in the environment, or weft_sim_replay, runs one schedule
- * instead; WEFT_SIM_LOG names a file that gets the decisions of a failure, and
+ * WEFT_SIM_REPLAY in the environment runs the one schedule of that token (or
+ * that is in the file, if it is @file) instead, and nothing if the token is of
+ * another name than opts has; WEFT_SIM_SHRINK, if set, shrinks what fails then.
+ * WEFT_SIM_LOG names a file that gets the decisions of a failure, and
  * WEFT_SIM_TRACE, if set, has every schedule's trace printed.
  *
  * Context: plain thread, outside of a simulation (blocks it).

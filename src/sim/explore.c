@@ -417,7 +417,8 @@ static const char *token_text(struct exploration *x, const char *token)
 	return x->line;
 }
 
-static int replay(struct exploration *x, const char *token)
+/* by_name: the token may be meant for another exploration of the program. */
+static int replay(struct exploration *x, const char *token, bool by_name)
 {
 	const char *text = token_text(x, token);
 	struct wf_sim_run how;
@@ -427,6 +428,13 @@ static int replay(struct exploration *x, const char *token)
 		return complain(token + 1, strerror(errno));
 	if (wf_sim_token_parse(text, &how, x->list, WF_SIM_LISTED, &build) != 0)
 		return complain(text, "is no token");
+	if (by_name && !wf_sim_token_is_of(text, x->opts.name)) {
+		fprintf(stderr,
+			"weft: sim: %s: not run, the token is of "
+			"another name\n",
+			x->opts.name);
+		return 0;
+	}
 	if (build != wf_sim_program_build() &&
 		!(x->opts.flags & WEFT_SIM_QUIET))
 		fprintf(stderr,
@@ -449,7 +457,7 @@ static int replay(struct exploration *x, const char *token)
 
 /* With token NULL, all that was asked for; else that one run. */
 static int run_all(struct exploration *x, void (*body)(void *), void *arg,
-	const char *token)
+	const char *token, bool by_name)
 {
 	int err = open_all(x);
 
@@ -470,7 +478,7 @@ static int run_all(struct exploration *x, void (*body)(void *), void *arg,
 	err = wf_sim_program_save();
 	wf_sim_program_guard_begin();
 	if (err == 0 && token != NULL)
-		err = replay(x, token);
+		err = replay(x, token, by_name);
 	else if (err == 0)
 		explore(x);
 	wf_sim_program_guard_end();
@@ -481,14 +489,14 @@ static int run_all(struct exploration *x, void (*body)(void *), void *arg,
 }
 
 static int start(const weft_sim_opts *opts, size_t size, void (*body)(void *),
-	void *arg, const char *token, struct exploration *x)
+	void *arg, const char *token, bool by_name, struct exploration *x)
 {
 	int err;
 
 	if (wf_sim != NULL && wf_sim->running)
 		return -EBUSY;
 	err = settle(x, opts, size);
-	return err != 0 ? err : run_all(x, body, arg, token);
+	return err != 0 ? err : run_all(x, body, arg, token, by_name);
 }
 
 static const char *asked_token(void)
@@ -503,7 +511,7 @@ int weft_sim_explore_sized(const weft_sim_opts *opts, size_t opts_size,
 	size_t report_size)
 {
 	struct exploration x = { .report = { .schedules = 0 } };
-	int err = start(opts, opts_size, body, arg, asked_token(), &x);
+	int err = start(opts, opts_size, body, arg, asked_token(), true, &x);
 
 	if (report != NULL)
 		memcpy(report, &x.report,
@@ -515,7 +523,7 @@ int weft_sim_replay(const weft_sim_opts *opts, void (*body)(void *), void *arg,
 	const char *token, weft_sim_report *report)
 {
 	struct exploration x = { .report = { .schedules = 0 } };
-	int err = start(opts, sizeof(*opts), body, arg, token, &x);
+	int err = start(opts, sizeof(*opts), body, arg, token, false, &x);
 
 	if (report != NULL)
 		*report = x.report;

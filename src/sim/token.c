@@ -66,6 +66,21 @@ static void add_shares(struct text *t, const struct wf_sim_run *how)
 		add(t, ".%u", how->share[i]);
 }
 
+/* A name is told from what follows, and from other words. */
+static char tame(char c)
+{
+	return c == ':' || c == ' ' ? '_' : c;
+}
+
+bool wf_sim_token_is_of(const char *text, const char *name)
+{
+	while (*name != '\0' && *text == tame(*name)) {
+		text++;
+		name++;
+	}
+	return *name == '\0' && *text == ':';
+}
+
 bool wf_sim_token_print(char *text, size_t bytes, const char *name,
 	const struct wf_sim_run *how)
 {
@@ -75,7 +90,7 @@ bool wf_sim_token_print(char *text, size_t bytes, const char *name,
 	while (m < WF_SIM_MODES - 1 && modes[m].mode != how->mode)
 		m++;
 	for (; *name != '\0'; name++)
-		add(&t, "%c", *name == ':' || *name == ' ' ? '_' : *name);
+		add(&t, "%c", tame(*name));
 	add(&t, ":%s:%" PRIx64 ":", modes[m].name, how->seed);
 	if (how->mode == WEFT_SIM_PCT)
 		add(&t, "%u.", how->depth);

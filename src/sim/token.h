@@ -36,6 +36,9 @@ bool wf_sim_token_print(char *text, size_t bytes, const char *name,
 wf_must_check int wf_sim_token_parse(const char *text, struct wf_sim_run *how,
 	struct wf_sim_decision *list, size_t max, uint32_t *build);
 
+/* Is the token of a run of that name? */
+bool wf_sim_token_is_of(const char *text, const char *name);
+
 /* Put a list into the order that a run needs. */
 void wf_sim_token_sort(struct wf_sim_decision *list, size_t count);
 

@@ -125,6 +125,8 @@ static void the_environment_wins(void **state)
 	explore_with("WEFT_SIM_SEED", "18446744073709551615", &r);
 	assert_true(r.seed == UINT64_MAX);
 	explore_with("WEFT_SIM_REPLAY", "a:walk:1:1:0", &r);
+	assert_int_equal(r.schedules, 0);
+	explore_with("WEFT_SIM_REPLAY", "kit:walk:1:1:0", &r);
 	assert_int_equal(r.schedules, 1);
 	explore_with("WEFT_SIM_REPLAY", "", &r);
 	assert_int_equal(r.schedules, 20);
