@@ -67,12 +67,13 @@ WEFT_BEGIN_DECLS
 typedef struct weft_sim_opts {
 	/* For messages and tokens; default: the program's name. */
 	const char *name;
-	/* Of all random choices; default: a new one, printed.
+	/* Of all random choices; default: a new one, which the report tells.
 	 * WEFT_SIM_SEED. */
 	uint64_t seed;
 	/* How many schedules, at most; default 100,000.  WEFT_SIM_SCHEDULES. */
 	uint64_t schedules;
-	/* For how long, at most, by a real clock; default: no limit. */
+	/* For how long, at most, by a real clock; default: no limit.
+	 * WEFT_SIM_BUDGET, in seconds. */
 	int64_t budget_ns;
 	/* Steps of a schedule, until it counts as one that never ends; default
 	 * 20,000, at most 16,000,000. */
@@ -81,7 +82,7 @@ typedef struct weft_sim_opts {
 	uint32_t modes;
 	/* WEFT_SIM_BOUNDED: so many preemptions; then also so many loads of a
 	 * value that is not the newest, and so many other surprises (a wake-up
-	 * for no reason, a deadline that comes early).  Default 2, 1, 1. */
+	 * for no reason, a deadline that comes early).  All three 0: 2, 1, 1. */
 	uint32_t preemptions, stales, surprises;
 	/* WEFT_SIM_QUIET and its like. */
 	uint32_t flags;
@@ -115,7 +116,8 @@ WEFT_API WEFT_MUST_CHECK int weft_sim_explore_sized(const weft_sim_opts *opts,
 	weft_sim_report *report, size_t report_size);
 
 /*
- * Run body(arg) in many schedules, each from scratch.  0: no failure; 1: one
+ * Run body(arg) in many schedules, each from scratch; one exploration at a time
+ * in a process, which has no other threads then.  0: no failure; 1: one
  * was found, and the report (unless NULL) says which; -EINVAL: bad options,
  * with a line on standard error; -E2BIG: options of a newer version; -EBUSY:
  * called from a simulation; -ENOMEM.
@@ -163,8 +165,8 @@ WEFT_API WEFT_MUST_CHECK int weft_sim_replay(const weft_sim_opts *opts,
 WEFT_API WEFT_MUST_CHECK bool weft_sim_active(void);
 
 /*
- * Any number in [0, n), n > 0; all of them are tried.  0 is what a shrunk
- * schedule prefers.
+ * Any number in [0, n); all of them are tried.  0 is what a shrunk schedule
+ * prefers.  n is from 1 to 65,535, or the schedule fails.
  *
  * Context: simulated thread or fiber.  Never switches.
  */
@@ -215,7 +217,8 @@ WEFT_API void weft_sim_assert_eventually(
 
 /*
  * A simulated thread, for programs that are not all fibers.  Its number, or
- * -EAGAIN: there can be 15 at once, body's own and a runtime's among them.
+ * -EAGAIN: there can be 15 at once, body's own and a runtime's among them; or
+ * -EPERM: this is no simulation.
  *
  * Context: simulated thread or fiber.  Never switches.
  */

@@ -26,8 +26,10 @@ bool weft_sim_active(void)
 
 unsigned weft_sim_either(unsigned n)
 {
-	unsigned value = wf_sim_on() ? wf_sim_choose(WF_SIM_EITHER, n) : 0;
+	unsigned value;
 
+	weft_sim_assert(n > 0 && n <= UINT16_MAX, "weft_sim_either(%u)", n);
+	value = wf_sim_on() ? wf_sim_choose(WF_SIM_EITHER, n) : 0;
 	if (wf_sim_on() && wf_sim->tracing)
 		wf_sim_trace_note("either", WF_SIM_USER, " %u of %u", value, n);
 	return value;

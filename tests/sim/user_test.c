@@ -100,6 +100,25 @@ static void an_assertion_fails_the_run(void **state)
 	assert_int_equal(r.schedules, 6);
 }
 
+static void either_of(void *arg)
+{
+	weft_sim_assert(weft_sim_either(*(unsigned *)arg) < 65535, "too much");
+}
+
+static void either_has_limits(void **state)
+{
+	weft_sim_opts o = kit_opts(WEFT_SIM_WALK, 0);
+	unsigned n[] = { 0, 65536, 65535 };
+	weft_sim_report r;
+
+	(void)state;
+	kit_fails(&o, either_of, &n[0], "assertion", &r);
+	kit_says(r.message, "weft_sim_either(0)");
+	kit_fails(&o, either_of, &n[1], "assertion", &r);
+	kit_says(r.message, "weft_sim_either(65536)");
+	kit_passes(&o, either_of, &n[2], &r);
+}
+
 static void long_message(void *arg)
 {
 	char text[2000];
@@ -577,6 +596,7 @@ int main(void)
 		cmocka_unit_test(outside_they_do_nothing),
 		cmocka_unit_test(an_assertion_outside_ends_the_program),
 		cmocka_unit_test(an_assertion_fails_the_run),
+		cmocka_unit_test(either_has_limits),
 		cmocka_unit_test(a_long_message_is_cut),
 		cmocka_unit_test(a_thread_waits_for_quiet),
 		cmocka_unit_test(quiet_is_an_order),
