@@ -82,7 +82,7 @@ typedef struct weft_sim_opts {
 	uint32_t modes;
 	/* WEFT_SIM_BOUNDED: so many preemptions; then also so many loads of a
 	 * value that is not the newest, and so many other surprises (a wake-up
-	 * for no reason, a deadline that comes early).  All three 0: 2, 1, 1. */
+	 * for no reason, a deadline that comes early).  All 0: 2, 1, 1. */
 	uint32_t preemptions, stales, surprises;
 	/* WEFT_SIM_QUIET and its like. */
 	uint32_t flags;
