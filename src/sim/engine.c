@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/fibers.h"
 #include "sim/heap.h"
 #include "sim/locks.h"
 #include "sim/memory.h"
@@ -150,6 +151,8 @@ static wf_noreturn void deadlock(void)
 				"%s%s is %s", at > 0 ? "; " : "",
 				wf_sim_thread_name(i), states[t->state]);
 	}
+	s->active = false;
+	wf_sim_fibers_describe(s->failure.fibers, sizeof(s->failure.fibers));
 	wf_sim_fail("deadlock", NULL, "nobody can run: %s", text);
 }
 
@@ -198,6 +201,18 @@ static void stuck(void)
 	expire();
 }
 
+static wf_noinline wf_noreturn void too_long(void)
+{
+	struct wf_sim *s = wf_sim;
+
+	if (s->frozen != NULL)
+		wf_sim_fail("progress", NULL,
+			"the others find no end in %u steps while thread %s is "
+			"stopped",
+			s->limit, wf_sim_thread_name(s->frozen->id));
+	wf_sim_fail("livelock", NULL, "no end after %u steps", s->limit);
+}
+
 /* The current thread cannot go on, or has ended. */
 static void give_up(void)
 {
@@ -205,8 +220,7 @@ static void give_up(void)
 	struct wf_sim_thread *next;
 
 	if (++s->steps >= s->limit)
-		wf_sim_fail(
-			"livelock", NULL, "no end after %u steps", s->limit);
+		too_long();
 	while (s->ready == 0)
 		stuck();
 	next = &s->thread[wf_sim_pick(false)];
@@ -225,22 +239,8 @@ static void freeze(struct wf_sim_thread *t)
 	s->frozen = t;
 	s->ready &= ~(1u << t->id);
 	if (wf_unlikely(s->tracing))
-		wf_sim_trace_note("stopped", t->pc,
-			"until others can do no "
-			"more");
+		wf_sim_trace_note("stopped", t->pc, " until others are done");
 	give_up();
-}
-
-static wf_noinline wf_noreturn void too_long(void)
-{
-	struct wf_sim *s = wf_sim;
-
-	if (s->frozen != NULL)
-		wf_sim_fail("progress", NULL,
-			"the others find no end in %u "
-			"steps while thread %s is stopped",
-			s->limit, wf_sim_thread_name(s->frozen->id));
-	wf_sim_fail("livelock", NULL, "no end after %u steps", s->limit);
 }
 
 void wf_sim_point(uintptr_t pc, bool relax)
@@ -445,6 +445,7 @@ void wf_sim_run(const struct wf_sim_run *how)
 	s->thawed = false;
 	s->faults = 0;
 	s->failure.failed = false;
+	s->failure.fibers[0] = '\0';
 	s->how = how;
 	s->log_count = 0;
 	s->log_full = false;

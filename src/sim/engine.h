@@ -115,6 +115,7 @@ struct wf_sim_failure {
 	const void *addr;		/* the bytes it is about, or NULL */
 	char oracle[32];
 	char message[512];
+	char fibers[2048];		/* a deadlock's: lines, or "" */
 };
 
 /* How to make one run: with the program and its options, all of it. */

@@ -219,6 +219,7 @@ static void print_failure(struct exploration *x, const struct wf_sim_run *how,
 		return;
 	fprintf(stderr, "weft: sim: %s: %s: %s\n", x->opts.name, r->oracle,
 		r->message);
+	fputs(wf_sim->failure.fibers, stderr);
 	fprintf(stderr,
 		"  schedule %" PRIu64 "; %zu decisions, %zu when "
 		"shrunk\n",

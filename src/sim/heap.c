@@ -152,6 +152,11 @@ size_t wf_sim_heap_number(const struct wf_sim_block *b)
 	return (size_t)(b - table_of(b->p)->block) + 1;
 }
 
+bool wf_sim_heap_is_map(const struct wf_sim_block *b)
+{
+	return table_of(b->p) == &h->maps;
+}
+
 size_t wf_sim_heap_size(const void *p)
 {
 	const struct wf_sim_block *b = wf_sim_heap_find(p);

@@ -58,6 +58,7 @@ bool wf_sim_heap_guarded(uintptr_t addr);
 /* The block an address is in, freed or not; NULL: none.  Its number. */
 const struct wf_sim_block *wf_sim_heap_find(const void *p);
 size_t wf_sim_heap_number(const struct wf_sim_block *b);
+bool wf_sim_heap_is_map(const struct wf_sim_block *b);
 
 /* A block that nobody has freed, or NULL. */
 const struct wf_sim_block *wf_sim_heap_left(void);

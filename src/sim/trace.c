@@ -119,7 +119,8 @@ const char *wf_sim_trace_place(const void *p)
 		b = wf_sim_heap_find(p);
 		if (b == NULL)
 			return joined("the arena", 0);
-		snprintf(name, sizeof(name), "block #%zu",
+		snprintf(name, sizeof(name), "%s #%zu",
+			wf_sim_heap_is_map(b) ? "map" : "block",
 			wf_sim_heap_number(b));
 		return joined(name, (size_t)((char *)p - b->p));
 	}
