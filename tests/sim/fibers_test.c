@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/fibers_test.c - a deadlock names the fibers that wait, and for what.
+ * tests/sim/fibers_test.c - a deadlock names the fibers that wait, and why.
  */
 #include "sim/fibers.h"
 
