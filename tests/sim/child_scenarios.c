@@ -214,22 +214,11 @@ void join_chain(void *arg)
 	close_all();
 }
 
-struct post {
-	struct weft_awaiter awaiter;
-	_Atomic(weft_fiber *) *box;
-};
-
-static bool publish(struct weft_awaiter *a, weft_fiber *f)
-{
-	/* [pair: join.handle] */
-	wf_store_rel(wf_container_of(a, struct post, awaiter)->box, f);
-	return true;
-}
-
 /* Goes on where its waker is, and its parent with it. */
 static void *child_that_moves(void *arg)
 {
-	struct post post = { .awaiter.commit = publish, .box = &s->handle };
+	struct duo_post post = { .awaiter.commit = duo_publish,
+		.box = &s->handle };
 	weft_fiber *self = weft_self();
 	int refused = weft_suspend(&post.awaiter);
 

@@ -391,3 +391,10 @@ void duo_rt_stop(weft_rt *rt)
 
 	weft_sim_assert(err == 0, "stop: %d", err);
 }
+
+bool duo_publish(struct weft_awaiter *a, weft_fiber *f)
+{
+	/* [pair: duo.box] The fiber as it is now, for who wakes it. */
+	wf_store_rel(wf_container_of(a, struct duo_post, awaiter)->box, f);
+	return true;
+}

@@ -175,4 +175,12 @@ void life_join_last(void *arg);
 void life_done_last(void *arg);
 void life_idle(void *arg);
 
+/* Suspend with this: who is in box may be woken, by an acquire of it. */
+struct duo_post {
+	struct weft_awaiter awaiter;	/* its commit is duo_publish */
+	_Atomic(weft_fiber *) *box;
+};
+
+bool duo_publish(struct weft_awaiter *a, weft_fiber *f);
+
 #endif

@@ -18,7 +18,7 @@ static struct {
 	int results[2];
 	_Atomic(uint32_t) waiting; /* fibers in a call that waits */
 	_Atomic(bool) shut;	   /* shutdown has returned */
-} *s;
+} * s;
 
 static void open_all(void)
 {
@@ -194,21 +194,10 @@ void life_late(void *arg)
 /* ------------------------------------------------------------------------ */
 /* Who lets the last fiber go is still in that call when it has ended. */
 
-struct post {
-	struct weft_awaiter awaiter;
-	_Atomic(weft_fiber *) *box;
-};
-
-static bool publish(struct weft_awaiter *a, weft_fiber *f)
-{
-	/* [pair: life.box] */
-	wf_store_rel(wf_container_of(a, struct post, awaiter)->box, f);
-	return true;
-}
-
 static void *sleeps(void *arg)
 {
-	struct post post = { .awaiter.commit = publish, .box = &s->box };
+	struct duo_post post = { .awaiter.commit = duo_publish,
+		.box = &s->box };
 	int refused = weft_suspend(&post.awaiter);
 
 	weft_sim_assert(refused == 0, "suspend: %d", refused);

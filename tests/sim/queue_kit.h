@@ -133,4 +133,25 @@ void lock_three(void *arg);
 void lock_try(void *arg);
 void lock_freed(void *arg);
 
+/*
+ * Whoever takes an entry is done with its slot before the owner uses the slot
+ * again (Q2).  Slots are atomic, so no race would tell, and a load that is
+ * satisfied by a store yet to come is beyond the simulator; so the only taker
+ * makes a plain note before each entry it takes, which stands for its reading
+ * of the slot, and the owner reads that note as soon as it has used the slot.
+ */
+static inline void take_with_notes(const struct wf_runq_ops *ops,
+	struct wf_runq *q, int times, int *note)
+{
+	for (int i = 0; i < times; i++) {
+		wf_entry e;
+
+		*note = ITEM_VALUE;
+		if (ops->grab(q, &e, 1) == 0)
+			continue;
+		item_took(item_of(wf_entry_task(e)));
+		note++;
+	}
+}
+
 #endif

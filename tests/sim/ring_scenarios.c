@@ -351,29 +351,14 @@ void ring_lone(void *arg)
 
 /* ------------------------------------------------------------------------ */
 
-/*
- * Whoever takes an entry is done with its slot before the owner uses the slot
- * again (Q2).  Slots are atomic, so no race would tell, and a load that is
- * satisfied by a store yet to come is beyond the simulator; so the only taker
- * makes a plain note before each entry it takes, which stands for its reading
- * of the slot, and the owner reads that note as soon as it has used the slot.
- */
+/* See take_with_notes. */
 static int note[ITEMS_MAX];
 
 static void reader(void *arg)
 {
 	struct game *g = arg;
-	int n = 0;
 
-	for (unsigned i = 0; i < 4; i++) {
-		wf_entry e;
-
-		note[n] = ITEM_VALUE;
-		if (g->ops->grab(&g->ring[0].q, &e, 1) == 0)
-			continue;
-		item_took(item_of(wf_entry_task(e)));
-		n++;
-	}
+	take_with_notes(g->ops, &g->ring[0].q, 4, note);
 }
 
 /* The owner of a ring of two has put so many entries into it. */

@@ -165,26 +165,14 @@ void ring_sift(void *arg)
 
 /* ------------------------------------------------------------------------ */
 
-/*
- * As in ring_reuse: the only thief makes a note before each entry it takes, and
- * the owner reads it when it has put something into that entry's slot.
- */
+/* See take_with_notes. */
 static int note[ITEMS_MAX];
 
 static void reader(void *arg)
 {
 	struct game *g = arg;
-	int n = 0;
 
-	for (int i = 0; i < 2; i++) {
-		wf_entry e;
-
-		note[n] = ITEM_VALUE;
-		if (wf_runq_grab(&g->q, &e, 1) == 0)
-			continue;
-		item_took(item_of(wf_entry_task(e)));
-		n++;
-	}
+	take_with_notes(&wf_runq_ops, &g->q, 2, note);
 }
 
 static bool all_fresh(wf_entry ticket)
