@@ -3,8 +3,9 @@
  * sim/engine.h - one run of a program on simulated threads.
  *
  * Roles.  Simulated threads are contexts on the one real thread; the CURRENT
- * one runs until a POINT (every atomic operation, fence and call of the
- * operating system), where another may be chosen and switched to directly.  The
+ * one runs until a POINT (every atomic operation, every sequentially consistent
+ * fence, and calls of the operating system that others can notice), where
+ * another may be chosen and switched to directly.  The
  * CONTROLLER is the real thread's own stack: it starts a run and gets control
  * back when the last thread has ended or a check has failed; what the threads
  * were doing then is simply forgotten, because everything they have lies in an
