@@ -5,11 +5,11 @@
  * Roles.  Simulated threads are contexts on the one real thread; the CURRENT
  * one runs until a POINT (every atomic operation, every sequentially consistent
  * fence, and calls of the operating system that others can notice), where
- * another may be chosen and switched to directly.  The
- * CONTROLLER is the real thread's own stack: it starts a run and gets control
- * back when the last thread has ended or a check has failed; what the threads
- * were doing then is simply forgotten, because everything they have lies in an
- * arena that the next run uses afresh.
+ * another may be chosen and switched to directly.  The CONTROLLER is the real
+ * thread's own stack: it starts a run and gets control back when the last
+ * thread has ended or a check has failed; what the threads were doing then is
+ * simply forgotten, because everything they have lies in an arena that the next
+ * run uses afresh.
  *
  * Invariants.
  *	(E1) Whatever could be otherwise in another run is decided by
