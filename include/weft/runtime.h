@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include <weft/attr.h>
+#include <weft/policy.h>
 #include <weft/task.h>
 #include <weft/time.h>
 
@@ -19,7 +20,6 @@ WEFT_BEGIN_DECLS
 
 struct weft_fiber;
 struct weft_fiber_attr;
-struct weft_policy;
 
 /* A running runtime: made by weft_rt_start, ended by weft_rt_stop. */
 typedef struct weft_rt weft_rt;
@@ -98,8 +98,8 @@ typedef struct weft_config {
 	 * default 64 KiB. */
 	size_t stack_bytes;
 
-	/* NULL: the default one, the only one yet. */
-	const struct weft_policy *policy;
+	/* The heuristics of the scheduler; NULL: the default ones. */
+	const weft_policy *policy;
 } weft_config;
 
 /*
@@ -198,6 +198,20 @@ WEFT_API int weft_rt_shutdown(weft_rt *rt);
  * thread).
  */
 WEFT_API WEFT_MUST_CHECK int weft_rt_stop(weft_rt *rt, weft_time deadline);
+
+/*
+ * Wait until nothing of rt is ready or running: every queue is empty, and every
+ * fiber there is waits for something.  If nobody submits or wakes from outside,
+ * nothing will run until somebody does.
+ *
+ * Returns 0; -ETIMEDOUT at the deadline; -EDEADLK inside a fiber or task of rt.
+ *
+ * Context: plain thread (blocks it), or a fiber of another runtime (blocks its
+ * thread).
+ * Order:   all that ran before happens before the return of 0.
+ */
+WEFT_API WEFT_MUST_CHECK int weft_rt_wait_idle(
+	weft_rt *rt, weft_time deadline);
 
 /*
  * The runtime as an executor, for weft_submit and weft_fiber_attr.  It lives as

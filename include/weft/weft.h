@@ -9,6 +9,7 @@
 #include <weft/fiber.h>
 #include <weft/group.h>
 #include <weft/obs.h>
+#include <weft/policy.h>
 #include <weft/runtime.h>
 #include <weft/task.h>
 #include <weft/time.h>

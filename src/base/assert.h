@@ -28,9 +28,11 @@ wf_noreturn wf_noinline void wf_panic(
 	} while (0)
 
 #ifdef WF_DEBUG
+#define WF_DEBUGGING 1
 #define wf_debug_assert(cond, ...) wf_assert(cond, __VA_ARGS__)
 #define wf_check(call) wf_assert(call, "%s does not hold", #call)
 #else
+#define WF_DEBUGGING 0
 #define wf_debug_assert(cond, ...) ((void)sizeof((cond) ? 1 : 0))
 #define wf_check(call) ((void)sizeof((call) ? 1 : 0))
 #endif

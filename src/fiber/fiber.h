@@ -132,7 +132,7 @@ struct weft_fiber {
 	_Atomic(uint32_t) state;	/* STATE; any thread */
 	_Atomic(uint32_t) ready_us;	/* READY; read by anyone */
 
-	/* Part 2: zero in a free one, but for epoch, since_ns and joiner. */
+	/* Part 2: zero in a free one, but for epoch, since_ns and the last two. */
 	_Atomic(uint64_t) wait wf_aligned(WF_CACHE_LINE);	/* WAIT */
 	_Atomic(const char *) name;
 	_Atomic(void *) entry;		/* its function, once it has a stack */
@@ -140,6 +140,7 @@ struct weft_fiber {
 	_Atomic(const void *) waits_on;
 	_Atomic(int64_t) since_ns;
 	struct wf_waiter *joiner;	/* by JOINED */
+	weft_executor *executor;	/* abroad: where it runs; fixed */
 };
 
 static inline weft_fiber *wf_fiber_of(weft_task *task)
@@ -215,6 +216,16 @@ static inline void wf_fiber_use(weft_fiber *f)
 {
 	if (!(wf_load_rlx(&f->state) & WF_FIBER_USED))
 		(void)wf_or_rlx(&f->state, WF_FIBER_USED);
+}
+
+/* The first time f leaves the stack it was called on, or is resumed on one. */
+static inline void wf_fiber_adopt(weft_fiber *f, struct wf_stack *stack)
+{
+	f->stack = stack;
+	wf_fiber_use(f);
+	wf_store_rlx(&f->entry, wf_load_rlx(&f->start.fn));
+	/* [pair: fiber.entry] Before the context takes the place of start. */
+	wf_fence_rel();
 }
 
 /* f will wait: for what, on what, since about when. */

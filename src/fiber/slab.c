@@ -15,6 +15,7 @@ void wf_fiber_pool_open(struct wf_fiber_pool *pool, void *rt,
 		.rt = rt,
 		.stacks = stacks,
 		.cls = cls,
+		.run = wf_fiber_task_run,
 	};
 }
 
@@ -61,7 +62,7 @@ static uint32_t carve(struct wf_fiber_pool *pool, struct wf_magazine *m)
 	for (m->count = 0; m->count < WF_FIBER_BATCH; m->count++) {
 		weft_fiber *f = &slab->fiber[used + m->count];
 
-		f->task.run = wf_fiber_task_run;
+		f->task.run = pool->run;
 		f->task.next_ = (weft_task *)m->list;
 		m->list = f;
 	}

@@ -58,6 +58,7 @@ struct wf_fiber_pool {
 	void *rt;			/* fixed */
 	struct wf_stack_pool *stacks;	/* fixed: for credits */
 	unsigned cls;			/* fixed: of most fibers */
+	void (*run)(weft_task *);	/* fixed: what their tasks do */
 	_Atomic(struct wf_slab *) slabs;	/* written by lock */
 	weft_fiber *depot;		/* by lock: full magazines, the first
 					   of each linked by result */

@@ -4,6 +4,7 @@
  */
 #include "sched/finish.h"
 
+#include "sched/home.h"
 #include "sched/runtime.h"
 #include "sched/wait.h"
 
@@ -33,20 +34,21 @@ static void release(
 void wf_fiber_free(weft_fiber *f)
 {
 	struct weft_rt *rt = wf_fiber_rt(f);
-	struct wf_thread *t = wf_enter();
+	struct wf_thread *t = wf_thread_in(rt);
 
-	if (wf_likely(t != NULL && t->rt == rt)) {
+	if (wf_likely(t != NULL)) {
 		release(&t->proc->fibers, rt, f);
 		return;
 	}
 	wf_lock(&rt->outside.lock);
 	release(&rt->outside.fibers, rt, f);
 	wf_unlock(&rt->outside.lock);
+	if (rt->is_home)
+		wf_home_drop();
 }
 
 /* Somebody joins, has joined, or will; f is not ours when this returns. */
-static wf_noinline void hand_over(
-	struct wf_thread *t, weft_fiber *f, void *result)
+static wf_noinline void hand_over(weft_fiber *f, void *result)
 {
 	uint32_t old;
 
@@ -57,7 +59,7 @@ static wf_noinline void hand_over(
 	 */
 	old = wf_or_acqrel(&f->state, WF_FIBER_DONE);
 	if (old & WF_FIBER_DETACHED)
-		release(&t->proc->fibers, t->rt, f);
+		wf_fiber_free(f);
 	else if ((old & WF_FIBER_JOINED) &&
 		!wf_waiter_wake(f->joiner, WEFT_HINT_NEXT))
 		/* [pair: fiber.letgo] It gave up; its frame may go. */
@@ -71,8 +73,16 @@ void wf_finish_slow(struct wf_thread *t, weft_fiber *f, void *result)
 	if (wf_load_rlx(&f->state) & WF_FIBER_DETACHED)
 		release(&p->fibers, t->rt, f);
 	else
-		hand_over(t, f, result);
+		hand_over(f, result);
 	wf_count_end(p);
+}
+
+void wf_finish_abroad(weft_fiber *f, void *result)
+{
+	if (wf_load_rlx(&f->state) & WF_FIBER_DETACHED)
+		wf_fiber_free(f);
+	else
+		hand_over(f, result);
 }
 
 void wf_finish_inline(struct wf_thread *t, weft_fiber *f)

@@ -41,6 +41,9 @@ static inline void wf_finish(struct wf_thread *t, weft_fiber *f, void *result)
 /* It returned into its joiner, who has the result. */
 void wf_finish_inline(struct wf_thread *t, weft_fiber *f);
 
+/* A fiber of another executor has ended; its stack is given back. */
+void wf_finish_abroad(weft_fiber *f, void *result);
+
 /* The descriptor of an ended fiber that nobody needs any more.  Anyone. */
 void wf_fiber_free(weft_fiber *f);
 

@@ -190,6 +190,9 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 		}
 		return join(t, f, result, deadline, state);
 	}
+	/* A fiber abroad has no runtime that could be stopped. */
+	if (rt->is_home)
+		return join(t, f, result, deadline, state);
 	/* The runtime may be stopped as soon as f has ended, but not freed. */
 	wf_outside_enter(rt);
 	err = join(t, f, result, deadline, state);

@@ -8,11 +8,13 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "queue/twice.h"
 #include "sched/finish.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
 #include "sched/submit.h"
+#include "sched/visit.h"
 
 static void loop(void *arg);
 
@@ -61,20 +63,10 @@ static wf_noinline weft_fiber *settle(struct wf_thread *t)
 	return NULL;
 }
 
-/* The first time f leaves the stack it was called on, it takes it over. */
-static void adopt(struct wf_thread *t, weft_fiber *f)
-{
-	f->stack = t->stack;
-	wf_fiber_use(f);
-	wf_store_rlx(&f->entry, wf_load_rlx(&f->start.fn));
-	/* [pair: fiber.entry] Before the context takes the place of start. */
-	wf_fence_rel();
-}
-
 wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
 {
 	if (f->stack == NULL)
-		adopt(t, f);
+		wf_fiber_adopt(f, t->stack);
 	for (;;) {
 		weft_fiber *g = next && wf_task_is_fiber(next)
 			? wf_fiber_of(next)
@@ -127,8 +119,11 @@ static weft_task *choose_next(struct wf_thread *t, struct weft_awaiter *a)
 wf_may_switch int wf_suspend(
 	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a)
 {
-	weft_task *next = choose_next(t, a);
+	weft_task *next;
 
+	if (wf_unlikely(t->visitor))
+		return wf_visit_suspend(t, f, a);
+	next = choose_next(t, a);
 	t->after = WF_AFTER_COMMIT;
 	t->left = f;
 	t->awaiter = a;
@@ -144,8 +139,13 @@ wf_may_switch int wf_suspend(
 wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
 {
 	struct wf_proc *p = t->proc;
-	weft_task *next = wf_pick_quick(p);
+	weft_task *next;
 
+	if (wf_unlikely(t->visitor)) {
+		wf_visit_yield(t, f);
+		return;
+	}
+	next = wf_pick_quick(p);
 	if (next == NULL) {
 		wf_budget_fill(t);
 		return;
@@ -292,6 +292,7 @@ static void loop(void *arg)
 			t = run_fiber(t, here, wf_fiber_of(task));
 		} else {
 			wf_leave(t);
+			wf_twice_leave(task);
 			task->run(task);
 			t = wf_enter();
 		}
@@ -320,7 +321,7 @@ int weft_suspend(struct weft_awaiter *a)
 
 	if (f == NULL)
 		return -EPERM;
-	wf_fiber_note(f, "suspend", a, wf_load_rlx(&t->proc->clock_ns));
+	wf_fiber_note(f, "suspend", a, wf_thread_clock(t));
 	refused = wf_suspend(t, f, a);
 	wf_store_rlx(&f->waits_for, NULL);
 	return refused;

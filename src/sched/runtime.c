@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/units.h"
 #include "os/os.h"
+#include "queue/twice.h"
 #include "sched/park.h"
 #include "sched/submit.h"
 #include "sched/thread.h"
@@ -131,12 +132,26 @@ static int start_threads(struct weft_rt *rt)
 	return wf_thread_start(rt, rt->procs);
 }
 
-static void set_up(struct weft_rt *rt)
+int wf_rt_open_memory(struct weft_rt *rt)
 {
 	struct wf_stack_config stacks = {
 		.strict_guards = rt->config.flags & WEFT_STRICT_GUARDS,
 		.wipe = rt->config.flags & WEFT_WIPE_STACKS,
 	};
+	int err = wf_overflow_watch(whois);
+
+	if (err)
+		return err;
+	wf_stack_pool_open(&rt->stacks, &stacks);
+	rt->cls = (uint8_t)wf_stack_pool_class(
+		&rt->stacks, rt->config.stack_bytes);
+	rt->promised = rt->stacks.store[rt->cls].shape.promised;
+	wf_fiber_pool_open(&rt->fibers, rt, &rt->stacks, rt->cls);
+	return 0;
+}
+
+static void set_up(struct weft_rt *rt)
+{
 	bool alone = wf_os_cpus_allowed() == 1 || wf_os_cpu_quota_milli("");
 
 	rt->executor.submit = wf_rt_submit;
@@ -146,18 +161,13 @@ static void set_up(struct weft_rt *rt)
 	rt->global_tick = (uint32_t)wf_max_size(rt->config.global_tick, 2);
 	rt->spin_ns = alone || rt->config.spin_ns < 0 ? 0 : rt->config.spin_ns;
 	rt->membarrier = wf_os_membarrier_register() == 0;
-	wf_stack_pool_open(&rt->stacks, &stacks);
-	rt->cls = (uint8_t)wf_stack_pool_class(
-		&rt->stacks, rt->config.stack_bytes);
-	rt->promised = rt->stacks.store[rt->cls].shape.promised;
-	wf_fiber_pool_open(&rt->fibers, rt, &rt->stacks, rt->cls);
 }
 
 /* Everything that can fail, in order; undone in reverse. */
 static int bring_up(struct weft_rt *rt)
 {
 	uint32_t opened = 0;
-	int err = wf_overflow_watch(whois);
+	int err = wf_rt_open_memory(rt);
 
 	if (err)
 		return err;
@@ -338,10 +348,9 @@ static void free_all(struct weft_rt *rt)
 
 int weft_rt_stop(weft_rt *rt, weft_time deadline)
 {
-	struct wf_thread *t = wf_enter();
 	int err;
 
-	if (t != NULL && t->rt == rt)
+	if (wf_thread_in(rt) != NULL)
 		return -EDEADLK;
 	(void)weft_rt_shutdown(rt);
 	err = wait_fibers(rt, deadline);
@@ -361,19 +370,22 @@ weft_rt *weft_rt_self(void)
 {
 	struct wf_thread *t = wf_enter();
 
+	while (t != NULL && t->visitor)
+		t = t->host;
 	return t ? t->rt : NULL;
 }
 
 int wf_rt_submit(weft_executor *e, weft_task *task, weft_hint hint)
 {
 	struct weft_rt *rt = (struct weft_rt *)e;
-	struct wf_thread *t = wf_enter();
+	struct wf_thread *t = wf_thread_in(rt);
 	struct wf_batch batch = { 0 };
 	bool accepted;
 
-	if (t != NULL && t->rt == rt) {
+	if (t != NULL) {
 		if (wf_load_rlx(&rt->stopping))
 			return -ESHUTDOWN;
+		wf_twice_enter(task);
 		wf_push_hint(t->proc, wf_entry_of(task), hint);
 		return 0;
 	}
@@ -382,6 +394,7 @@ int wf_rt_submit(weft_executor *e, weft_task *task, weft_hint hint)
 	wf_unlock(&rt->outside.lock);
 	if (!accepted)
 		return -ESHUTDOWN;
+	wf_twice_enter(task);
 	wf_batch_add(&batch, task);
 	wf_submit_outside(rt, &batch);
 	wf_outside_leave(rt);

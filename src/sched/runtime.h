@@ -54,6 +54,7 @@ struct weft_rt {
 	uint32_t group_count;
 	uint32_t proc_count;
 	uint32_t global_tick;		/* at least 2: others have turns too */
+	bool is_home;			/* sched/home.h */
 	uint8_t cls;			/* stack class of most fibers */
 	size_t promised;		/* bytes of it */
 	int64_t spin_ns;		/* 0: never */
@@ -78,6 +79,12 @@ struct weft_rt {
 
 /* The submit of a runtime's executor; it tells one from others. */
 int wf_rt_submit(weft_executor *e, weft_task *task, weft_hint hint);
+
+/*
+ * Open the pools of stacks and descriptors, as the configuration says; they are
+ * empty.  0 or -errno.
+ */
+wf_must_check int wf_rt_open_memory(struct weft_rt *rt);
 
 /* Fibers that have been started and not ended; never too few. */
 uint64_t wf_rt_fibers(struct weft_rt *rt);

@@ -11,8 +11,11 @@
 #include <weft/fiber.h>
 #include <weft/runtime.h>
 
+#include "sched/finish.h"
+#include "sched/home.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
+#include "sched/visit.h"
 
 /* What spawn was asked for, checked. */
 struct order {
@@ -150,26 +153,11 @@ static int spawn_outside(
 
 static int spawn(struct weft_rt *rt, weft_fiber **out, const struct order *o)
 {
-	struct wf_thread *t = wf_enter();
+	struct wf_thread *t = wf_thread_in(rt);
 
-	if (t != NULL && t->rt == rt)
+	if (t != NULL)
 		return spawn_here(t, out, o);
 	return spawn_outside(rt, out, o);
-}
-
-int weft_go(void (*fn)(void *), void *arg)
-{
-	struct wf_thread *t = wf_enter();
-
-	if (wf_unlikely(t == NULL))
-		return -EPERM;
-	if (wf_likely(spawn_fast(t, NULL,
-		    &(struct order){ .fn = (void *)fn,
-			    .arg = arg,
-			    .cls = t->rt->cls,
-			    .state = WF_FIBER_DETACHED | WF_FIBER_VOID })))
-		return 0;
-	return weft_rt_go(t->rt, fn, arg);
 }
 
 int weft_rt_go(weft_rt *rt, void (*fn)(void *), void *arg)
@@ -218,21 +206,93 @@ static struct weft_rt *rt_of(weft_executor *e)
 	return e->submit == wf_rt_submit ? (struct weft_rt *)e : NULL;
 }
 
+/* The executor whose task or fiber this is; NULL on a plain thread. */
+static weft_executor *executor_here(struct wf_thread *t)
+{
+	if (t == NULL)
+		return NULL;
+	if (!t->visitor)
+		return &t->rt->executor;
+	return t->current != NULL ? t->current->executor : t->executor;
+}
+
+/* On an executor that is no runtime. */
+static int spawn_abroad(weft_executor *e, weft_fiber **out,
+	const weft_fiber_attr *a, struct order *o)
+{
+	struct weft_rt *home;
+	weft_fiber *f = NULL;
+	int err = wf_home_hold(&home);
+
+	if (err)
+		return err;
+	err = check(home, a, o);
+	if (!err) {
+		wf_lock(&home->outside.lock);
+		f = obtain(&home->outside.fibers, &home->outside.stacks, home,
+			o->cls);
+		wf_unlock(&home->outside.lock);
+		err = f ? 0 : -ENOMEM;
+	}
+	if (err) {
+		wf_home_drop();
+		return err;
+	}
+	fill(f, o);
+	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);
+	wf_store_rlx(&f->state, state_of(o));
+	if (out != NULL)
+		*out = f;
+	err = wf_fiber_send(f, e, o->hint);
+	if (err)
+		wf_fiber_free(f);
+	return err;
+}
+
+/* When there is no descriptor at hand, or in a visit. */
+static wf_noinline int go_with(weft_executor *e, void (*fn)(void *), void *arg)
+{
+	struct weft_rt *rt = rt_of(e);
+	struct order o = { .fn = (void *)fn,
+		.arg = arg,
+		.state = WF_FIBER_DETACHED | WF_FIBER_VOID };
+
+	if (rt != NULL)
+		return weft_rt_go(rt, fn, arg);
+	return spawn_abroad(e, NULL, NULL, &o);
+}
+
+int weft_go(void (*fn)(void *), void *arg)
+{
+	struct wf_thread *t = wf_enter();
+
+	if (wf_unlikely(t == NULL))
+		return -EPERM;
+	if (wf_likely(spawn_fast(t, NULL,
+		    &(struct order){ .fn = (void *)fn,
+			    .arg = arg,
+			    .cls = t->rt->cls,
+			    .state = WF_FIBER_DETACHED | WF_FIBER_VOID })))
+		return 0;
+	return go_with(executor_here(t), fn, arg);
+}
+
 /* With attributes, or from outside, or when there is no descriptor at hand. */
 static wf_noinline int spawn_with(weft_fiber **f, const weft_fiber_attr *a,
 	void *(*fn)(void *), void *arg)
 {
-	struct weft_rt *rt = weft_rt_self();
 	struct order o = { .fn = (void *)fn, .arg = arg };
+	weft_executor *e = a != NULL ? a->executor : NULL;
+	struct weft_rt *rt;
 	int err;
 
-	if (a != NULL && a->executor != NULL) {
-		rt = rt_of(a->executor);
-		if (rt == NULL)
-			return -EINVAL;
-	}
-	if (rt == NULL)
+	if (e == NULL)
+		e = executor_here(wf_enter());
+	if (e == NULL)
 		return -EPERM;
+	rt = rt_of(e);
+	if (rt == NULL)
+		return spawn_abroad(e, f, a, &o);
 	err = check(rt, a, &o);
 	return err ? err : spawn(rt, f, &o);
 }

@@ -8,6 +8,7 @@
 
 #include "sched/runtime.h"
 #include "sched/share.h"
+#include "sched/visit.h"
 
 /* Make room in the full queue of p. */
 static void offload(struct wf_proc *p)
@@ -106,24 +107,20 @@ void wf_submit_outside(struct weft_rt *rt, struct wf_batch *batch)
 	wf_wake_for_outside(g);
 }
 
-/* The thread we are on, if it holds a processor of rt. */
-static struct wf_thread *thread_in(struct weft_rt *rt)
-{
-	struct wf_thread *t = wf_enter();
-
-	return t != NULL && t->rt == rt ? t : NULL;
-}
-
 void wf_make_ready(weft_fiber *f, weft_hint hint)
 {
 	struct weft_rt *rt = wf_fiber_rt(f);
-	struct wf_thread *t = thread_in(rt);
+	struct wf_thread *t = wf_thread_in(rt);
 	struct wf_batch batch = { 0 };
 
 	if (wf_likely(t != NULL)) {
 		wf_store_rlx(&f->ready_us, t->proc->clock_us);
 		wf_push_hint(t->proc, wf_entry_of(&f->task), hint);
 		wf_leave(t);
+		return;
+	}
+	if (rt->is_home) {
+		wf_fiber_send_again(f, hint);
 		return;
 	}
 	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);

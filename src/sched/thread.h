@@ -16,6 +16,7 @@
  *	REQUEUE	 the fiber that left goes into the slot: it had stepped aside
  *	YIELD	 the fiber that left goes behind all others
  *	SPENT	 nobody is on the stack that was left: back with it
+ *	ENDED	 (abroad) the fiber that left has ended
  *
  * A thread's own stack, from the system, runs no fiber: it starts the first
  * loop, and is where the thread ends.
@@ -42,11 +43,12 @@ enum wf_after {
 	WF_AFTER_REQUEUE,
 	WF_AFTER_YIELD,
 	WF_AFTER_SPENT,
+	WF_AFTER_ENDED,
 };
 
 struct wf_thread {
 	/* Part 1: the thread's own. */
-	struct wf_proc *proc;		/* held; never NULL in the loop */
+	struct wf_proc *proc;		/* held; never NULL */
 	weft_fiber *current;		/* running; NULL in loop or task */
 	struct wf_stack *stack;		/* that we are on */
 	uint32_t budget;		/* calls left until current gives way */
@@ -60,6 +62,14 @@ struct wf_thread {
 	struct wf_stack *spent;		/* SPENT */
 	weft_task *handed;		/* what a new loop runs first */
 	struct wf_san *san_left;	/* of the stack that was left */
+
+	/* Of a visitor only, see sched/visit.h; a thread has all of it zero. */
+	bool visitor;
+	weft_executor *executor;	/* whose tasks it runs */
+	struct wf_thread *host;		/* whom wf_enter found before */
+	struct wf_batch *inlined;	/* exec/inline.c: what it runs next */
+	struct wf_san *below;		/* of the stack it resumes from */
+	void *result;			/* ENDED */
 
 	struct weft_rt *rt;		/* fixed */
 	struct wf_context own;		/* of the system's stack, while left */
@@ -76,6 +86,24 @@ struct wf_thread {
 static inline struct wf_thread *wf_enter(void)
 {
 	return wf_os_self();
+}
+
+/* The thread we are on, if it is one of rt, also in a visit; or NULL. */
+static inline struct wf_thread *wf_thread_in(const struct weft_rt *rt)
+{
+	struct wf_thread *t = wf_enter();
+
+	while (t != NULL && t->visitor)
+		t = t->host;
+	return t != NULL && t->rt == rt ? t : NULL;
+}
+
+/* About what time it is. */
+static inline int64_t wf_thread_clock(struct wf_thread *t)
+{
+	int64_t ns = wf_load_rlx(&t->proc->clock_ns);
+
+	return wf_likely(ns != 0) ? ns : wf_os_now_ns();
 }
 
 /* User code comes next.  What takes processors away hooks in here. */

@@ -28,7 +28,7 @@ int wf_waiter_begin(struct wf_waiter *w, const char *what, const void *on)
 	if (wf_load_rlx(&t->rt->stopping) ||
 		!wf_wait_begin(w->fiber, &w->epoch))
 		return -ECANCELED;
-	wf_fiber_note(w->fiber, what, on, wf_load_rlx(&t->proc->clock_ns));
+	wf_fiber_note(w->fiber, what, on, wf_thread_clock(t));
 	return 0;
 }
 

@@ -62,7 +62,9 @@ static bool work_here(void)
 {
 	struct wf_thread *t = wf_os_self();
 
-	if (t == NULL || t->proc == NULL)
+	while (t != NULL && t->visitor)
+		t = t->host;
+	if (t == NULL)
 		return false;
 	return wf_proc_backlog(t->proc) > 0 ||
 		wf_inject_len(t->proc->inject) > 0;
