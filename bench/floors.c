@@ -295,7 +295,7 @@ static int floor_steal(uint64_t *ops, int64_t *ns)
 		start = wf_os_now_ns();
 		for (int v = 0; v < VICTIMS; v++) {
 			wf_runq_init(thief, slots[VICTIMS], QUEUE_CAP);
-			forget(wf_runq_steal(thief, &q[v], false, &moved));
+			forget(wf_runq_steal(thief, &q[v], false, SIZE_MAX, &moved));
 			done += moved;
 		}
 		*ns += wf_os_now_ns() - start;

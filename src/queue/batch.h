@@ -58,6 +58,15 @@ static inline weft_task *wf_batch_take(struct wf_batch *b)
 	return task;
 }
 
+/* Before all others: it was taken a moment ago. */
+static inline void wf_batch_put_back(struct wf_batch *b, weft_task *task)
+{
+	task->next_ = b->first;
+	b->first = task;
+	if (b->count++ == 0)
+		b->last = task;
+}
+
 /* Move the first n tasks, 0 < n <= count, into head, which was empty. */
 static inline void wf_batch_cut(
 	struct wf_batch *b, size_t n, struct wf_batch *head)

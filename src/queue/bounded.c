@@ -40,7 +40,11 @@ static struct wf_bounded_cell *claim(struct wf_bounded *q,
 			return NULL;
 		if (off > 0) {
 			i = wf_load_rlx(side);
-		} else if (wf_cas_weak_rlx(side, &i, i + 1)) {
+		} else if (wf_cas_weak_rel(side, &i, i + 1)) {
+			/*
+			 * [pair: bounded.empty] That we took it, and all we did
+			 * before, is seen by who finds nothing left.
+			 */
 			*index = i;
 			return cell;
 		}

@@ -60,10 +60,15 @@ bool wf_bounded_push(struct wf_bounded *q, weft_task *task);
 /* Take the oldest task; NULL if there is none.  Anyone. */
 weft_task *wf_bounded_pop(struct wf_bounded *q);
 
-/* Roughly how many tasks there are; exact if nobody is active. */
+/*
+ * Roughly how many tasks there are; exact if nobody is active.  0: who took the
+ * last one, and all it did before, is seen.
+ */
 static inline size_t wf_bounded_len(struct wf_bounded *q)
 {
-	int64_t n = (int64_t)(wf_load_rlx(&q->tail) - wf_load_rlx(&q->head));
+	/* [pair: bounded.empty] */
+	uint64_t head = wf_load_acq(&q->head);
+	int64_t n = (int64_t)(wf_load_rlx(&q->tail) - head);
 
 	return n > 0 ? (size_t)n : 0;
 }

@@ -66,15 +66,21 @@ static struct wf_batch take_all(struct wf_inbox *from)
 	weft_task *first = NULL;
 
 	if (wf_load_rlx(&from->out) != NULL)
-		/* [pair: inbox.out] The chain's links as they were stored. */
-		first = wf_xchg_acq(&from->out, NULL);
+		/*
+		 * [pair: inbox.out] The chain's links as they were stored;
+		 * [pair: inbox.empty] and that we took it is seen with it.
+		 */
+		first = wf_xchg_acqrel(&from->out, NULL);
 	if (first != NULL)
 		return (struct wf_batch){ .first = first,
 			.count = wf_load_rlx(&from->out_count) };
 	if (wf_load_rlx(&from->in) == NULL)
 		return (struct wf_batch){ 0 };
-	/* [pair: inbox.in] The batches' links as they were pushed. */
-	return in_order(wf_xchg_acq(&from->in, NULL));
+	/*
+	 * [pair: inbox.in] The batches' links as they were pushed;
+	 * [pair: inbox.empty] and that we took them is seen with it.
+	 */
+	return in_order(wf_xchg_acqrel(&from->in, NULL));
 }
 
 /*

@@ -65,10 +65,12 @@ void wf_inbox_push(struct wf_inbox *inbox, struct wf_batch *batch);
 size_t wf_inbox_take(struct wf_inbox *mine, struct wf_inbox *from,
 	size_t sharers, size_t max, struct wf_batch *out, bool *rest);
 
+/* True: who took the last ones, and all it did before, is seen. */
 static inline bool wf_inbox_is_empty(struct wf_inbox *inbox)
 {
-	return wf_load_rlx(&inbox->in) == NULL &&
-		wf_load_rlx(&inbox->out) == NULL;
+	/* [pair: inbox.empty] */
+	return wf_load_acq(&inbox->in) == NULL &&
+		wf_load_acq(&inbox->out) == NULL;
 }
 
 #endif

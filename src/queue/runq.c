@@ -55,16 +55,17 @@ static bool take(struct wf_runq *q, uint64_t h, size_t n)
 	return wf_cas_rel(&q->head, &h, h + n);
 }
 
-wf_entry wf_runq_steal(
-	struct wf_runq *to, struct wf_runq *from, bool lone, size_t *moved)
+wf_entry wf_runq_steal(struct wf_runq *to, struct wf_runq *from, bool lone,
+	size_t most, size_t *moved)
 {
 	uint64_t t = wf_load_rlx(&to->tail);
 	size_t room = wf_runq_room(to, t), n;
 	wf_entry first;
 	uint64_t h;
 
+	most = wf_min_size(most, room + 1);
 	do {
-		n = wf_runq_half(look(from, &h), lone, room + 1);
+		n = wf_runq_half(look(from, &h), lone, most);
 		if (n == 0) {
 			*moved = 0;
 			return 0;
@@ -94,8 +95,8 @@ size_t wf_runq_grab(struct wf_runq *q, wf_entry *out, size_t max)
 	return n;
 }
 
-size_t wf_runq_offload(
-	struct wf_runq *q, wf_claim_fn *claim, struct wf_batch *out)
+size_t wf_runq_offload(struct wf_runq *q, wf_claim_fn *claim, size_t most,
+	struct wf_batch *out)
 {
 	uint64_t t = wf_load_rlx(&q->tail);
 	uint64_t h = wf_load_rlx(&q->head);
@@ -103,7 +104,7 @@ size_t wf_runq_offload(
 
 	/* Relaxed, as in pop: slots and tail are the owner's own. */
 	do {
-		n = (size_t)(t - h) - (size_t)(t - h) / 2;
+		n = wf_runq_half((size_t)(t - h), true, most);
 		if (n == 0)
 			return 0;
 	} while (!wf_cas_rlx(&q->head, &h, h + n));

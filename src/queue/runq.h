@@ -67,10 +67,10 @@ struct wf_runq_ops {
 	bool (*push)(struct wf_runq *q, wf_entry e);
 	wf_entry (*pop)(struct wf_runq *q);
 	wf_entry (*steal)(struct wf_runq *to, struct wf_runq *from, bool lone,
-		size_t *moved);
+		size_t most, size_t *moved);
 	size_t (*grab)(struct wf_runq *q, wf_entry *out, size_t max);
-	size_t (*offload)(
-		struct wf_runq *q, wf_claim_fn *claim, struct wf_batch *out);
+	size_t (*offload)(struct wf_runq *q, wf_claim_fn *claim, size_t most,
+		struct wf_batch *out);
 };
 
 extern const struct wf_runq_ops wf_runq_ops;
@@ -170,22 +170,22 @@ static inline wf_entry wf_runq_pop(struct wf_runq *q)
  * Take the older half of from: one entry is the result, to run now, the others
  * go to the tail of to, whose owner is the caller.  The half is rounded down,
  * so that a single entry stays with its owner, unless lone is true.  Never more
- * than to has room for.  Returns 0 if there was nothing to take; *moved is how
- * many entries left from, the result included.
+ * than most, at least 1, or than to has room for.  Returns 0 if there was
+ * nothing to take; *moved is how many entries left from, the result included.
  */
-wf_entry wf_runq_steal(
-	struct wf_runq *to, struct wf_runq *from, bool lone, size_t *moved);
+wf_entry wf_runq_steal(struct wf_runq *to, struct wf_runq *from, bool lone,
+	size_t most, size_t *moved);
 
 /* Take up to max of the oldest entries into out.  Anyone.  How many. */
 size_t wf_runq_grab(struct wf_runq *q, wf_entry *out, size_t max);
 
 /*
- * Take the older half (rounded up) and append its tasks to out.  Tickets are
- * claimed first; those that are dead are dropped.  Owner.  How many entries
- * left the queue: 0 only if it was empty.
+ * Take the older half (rounded up), but not more than most, at least 1, and
+ * append its tasks to out.  Tickets are claimed first; those that are dead are
+ * dropped.  Owner.  How many entries left the queue: 0 only if it was empty.
  */
-size_t wf_runq_offload(
-	struct wf_runq *q, wf_claim_fn *claim, struct wf_batch *out);
+size_t wf_runq_offload(struct wf_runq *q, wf_claim_fn *claim, size_t most,
+	struct wf_batch *out);
 
 /*
  * Drop the tickets whose task `fresh' says was started already; all others keep

@@ -54,8 +54,8 @@ wf_entry wf_runq_locked_pop(struct wf_runq *q)
 	return e;
 }
 
-wf_entry wf_runq_locked_steal(
-	struct wf_runq *to, struct wf_runq *from, bool lone, size_t *moved)
+wf_entry wf_runq_locked_steal(struct wf_runq *to, struct wf_runq *from,
+	bool lone, size_t most, size_t *moved)
 {
 	wf_entry first = 0;
 	size_t room, n;
@@ -65,7 +65,7 @@ wf_entry wf_runq_locked_steal(
 	room = (size_t)to->mask + 1 - look(to, &h);
 	wf_unlock(&to->lock);
 	wf_lock(&from->lock);
-	n = wf_runq_half(look(from, &h), lone, room + 1);
+	n = wf_runq_half(look(from, &h), lone, wf_min_size(most, room + 1));
 	if (n > 0) {
 		first = wf_load_rlx(&from->slots[h & from->mask]);
 		wf_runq_copy(to, from, h, n - 1);
@@ -82,15 +82,14 @@ wf_entry wf_runq_locked_steal(
 }
 
 /* The owner alone writes slots, so it may link after it has unlocked. */
-size_t wf_runq_locked_offload(
-	struct wf_runq *q, wf_claim_fn *claim, struct wf_batch *out)
+size_t wf_runq_locked_offload(struct wf_runq *q, wf_claim_fn *claim,
+	size_t most, struct wf_batch *out)
 {
 	uint64_t h;
 	size_t n;
 
 	wf_lock(&q->lock);
-	n = look(q, &h);
-	n -= n / 2;
+	n = wf_runq_half(look(q, &h), true, most);
 	wf_store_rlx(&q->head, h + n);
 	wf_unlock(&q->lock);
 	wf_runq_link(q, h, n, claim, out);

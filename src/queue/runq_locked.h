@@ -16,10 +16,10 @@ extern const struct wf_runq_ops wf_runq_locked_ops;
 
 bool wf_runq_locked_push(struct wf_runq *q, wf_entry e);
 wf_entry wf_runq_locked_pop(struct wf_runq *q);
-wf_entry wf_runq_locked_steal(
-	struct wf_runq *to, struct wf_runq *from, bool lone, size_t *moved);
+wf_entry wf_runq_locked_steal(struct wf_runq *to, struct wf_runq *from,
+	bool lone, size_t most, size_t *moved);
 size_t wf_runq_locked_grab(struct wf_runq *q, wf_entry *out, size_t max);
-size_t wf_runq_locked_offload(
-	struct wf_runq *q, wf_claim_fn *claim, struct wf_batch *out);
+size_t wf_runq_locked_offload(struct wf_runq *q, wf_claim_fn *claim,
+	size_t most, struct wf_batch *out);
 
 #endif

@@ -8,10 +8,10 @@
 #include "base/units.h"
 #include "queue/runq.h"
 
-/* How many of len entries a thief takes that has room for room. */
-static inline size_t wf_runq_half(size_t len, bool lone, size_t room)
+/* Half of len entries, up: rounded up; at most most. */
+static inline size_t wf_runq_half(size_t len, bool up, size_t most)
 {
-	return wf_min_size(lone ? len - len / 2 : len / 2, room);
+	return wf_min_size(up ? len - len / 2 : len / 2, most);
 }
 
 /* Append the tasks of entries [at, at + n), which are ours, to out. */

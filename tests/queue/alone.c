@@ -42,17 +42,17 @@ static void try_runq(const struct wf_runq_ops *ops)
 				ops->push(&q, wf_entry_of(&tasks[1])) &&
 				!ops->push(&q, wf_entry_of(&tasks[2])),
 			"a run queue of 2 holds 2");
-		expect(ops->steal(&thief, &q, false, &moved) ==
+		expect(ops->steal(&thief, &q, false, SIZE_MAX, &moved) ==
 					wf_entry_ticket(&tasks[0], 7) &&
 				moved == 1,
 			"a thief takes one of two");
-		expect(ops->steal(&thief, &q, false, &moved) == 0,
+		expect(ops->steal(&thief, &q, false, SIZE_MAX, &moved) == 0,
 			"a lone entry stays");
 		expect(wf_entry_task(ops->pop(&q)) == &tasks[1] &&
 				ops->pop(&q) == 0,
 			"the owner pops the other");
 		expect(ops->push(&q, wf_entry_ticket(&tasks[0], 7)) &&
-				ops->offload(&q, claim, &out) == 1 &&
+				ops->offload(&q, claim, SIZE_MAX, &out) == 1 &&
 				wf_batch_is_empty(&out),
 			"a dead ticket is dropped");
 		expect(wf_runq_check(&q) && wf_runq_check(&thief),

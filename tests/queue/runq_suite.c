@@ -167,7 +167,7 @@ static void ring_steal(struct ring *to, struct ring *from, bool lone)
 
 	if (n > ring_room(to) + 1)
 		n = ring_room(to) + 1;
-	e = ops->steal(&to->q, &from->q, lone, &moved);
+	e = ops->steal(&to->q, &from->q, lone, SIZE_MAX, &moved);
 	assert_int_equal(moved, n);
 	assert_int_equal(e, n > 0 ? from->model[0] : 0);
 	for (size_t i = 1; i < n; i++)
@@ -206,7 +206,7 @@ static void ring_offload(struct ring *r)
 	wf_batch_add(&out, fresh());
 	memset(claims, 0, sizeof(claims));
 	claims_made = 0;
-	assert_int_equal(ops->offload(&r->q, claim, &out), n);
+	assert_int_equal(ops->offload(&r->q, claim, SIZE_MAX, &out), n);
 	wf_batch_take(&out);
 	for (size_t i = 0; i < n; i++) {
 		weft_task *task = wf_entry_task(r->model[i]);

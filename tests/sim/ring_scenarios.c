@@ -83,7 +83,7 @@ static void steal(struct thief *t)
 	const struct wf_runq_ops *ops = t->game->ops;
 	struct wf_runq *to = t->to;
 	size_t moved = 99;
-	wf_entry e = ops->steal(to, t->from, t->lone, &moved);
+	wf_entry e = ops->steal(to, t->from, t->lone, SIZE_MAX, &moved);
 
 	weft_sim_assert(moved <= CAP_MAX && (e != 0) == (moved > 0),
 		"a steal that says it moved %zu", moved);
@@ -165,7 +165,8 @@ static void middleman(void *arg)
 
 	for (unsigned i = 0; i < t->times; i++) {
 		size_t moved;
-		wf_entry e = ops->steal(t->to, t->from, t->lone, &moved);
+		wf_entry e =
+			ops->steal(t->to, t->from, t->lone, SIZE_MAX, &moved);
 
 		if (e != 0)
 			item_took(item_of(wf_entry_task(e)));
@@ -217,7 +218,8 @@ static void peer(void *arg)
 		if (i != 0)
 			e = ops->pop(p->mine);
 		if (e == 0)
-			e = ops->steal(p->mine, p->other, true, &moved);
+			e = ops->steal(
+				p->mine, p->other, true, SIZE_MAX, &moved);
 		if (e != 0)
 			item_took(item_of(wf_entry_task(e)));
 	}
@@ -265,7 +267,8 @@ void ring_offload(void *arg)
 		wf_entry e = item_make(&g->item[i]);
 
 		while (!g->ops->push(t.from, e))
-			(void)g->ops->offload(t.from, no_ticket, &batch);
+			(void)g->ops->offload(
+				t.from, no_ticket, SIZE_MAX, &batch);
 		while ((task = wf_batch_take(&batch)) != NULL)
 			took(&g->owner, wf_entry_of(task));
 	}
@@ -398,7 +401,7 @@ void ring_reuse_steal(void *arg)
 		(void)g->ops->push(i < put ? q : from, item_make(&g->item[i]));
 	id = thread_start(reader, g, "reader");
 	for (int i = 0; i < 3; i++) {
-		wf_entry e = g->ops->steal(q, from, true, &moved);
+		wf_entry e = g->ops->steal(q, from, true, SIZE_MAX, &moved);
 
 		if (e == 0)
 			break;

@@ -80,7 +80,7 @@ static void make_room(struct game *g)
 
 	if (wf_runq_sift(&g->q, is_fresh) <= g->q.mask / 2)
 		return;
-	(void)wf_runq_offload(&g->q, claim, &batch);
+	(void)wf_runq_offload(&g->q, claim, SIZE_MAX, &batch);
 	while ((task = wf_batch_take(&batch)) != NULL)
 		item_took(item_of(task));
 }
@@ -97,7 +97,8 @@ static void thief(void *arg)
 
 	for (int i = 0; i < 2; i++) {
 		size_t moved;
-		wf_entry e = wf_runq_steal(&g->to, &g->q, true, &moved);
+		wf_entry e =
+			wf_runq_steal(&g->to, &g->q, true, SIZE_MAX, &moved);
 
 		for (; e != 0; e = wf_runq_pop(&g->to))
 			redeem(e);

@@ -60,7 +60,7 @@ static size_t test_share(size_t count, size_t sharers, size_t max)
 
 static bool test_cas_weak(_Atomic(uint64_t) *p, uint64_t *expected, uint64_t v)
 {
-	bool ok = wf_cas_weak_rlx(p, expected, v);
+	bool ok = wf_cas_weak_rel(p, expected, v);
 
 	if (ok)
 		moment();
@@ -108,10 +108,10 @@ static void test_store(_Atomic(size_t) *p, size_t v)
 
 #undef wf_load_acq
 #undef wf_load_rlx
-#undef wf_cas_weak_rlx
+#undef wf_cas_weak_rel
 #define wf_load_acq plain_load
 #define wf_load_rlx plain_load
-#define wf_cas_weak_rlx test_cas_weak
+#define wf_cas_weak_rel test_cas_weak
 
 #include "queue/bounded.c"
 
@@ -132,8 +132,7 @@ static struct ring owner, thief, other;
 static void expect_pops(struct ring *r, size_t first, size_t n)
 {
 	for (size_t i = first; i < first + n; i++)
-		assert_ptr_equal(
-			wf_entry_task(wf_runq_pop(&r->q)), &tasks[i]);
+		assert_ptr_equal(wf_entry_task(wf_runq_pop(&r->q)), &tasks[i]);
 }
 
 static void expect_empty(struct ring *r)
@@ -162,7 +161,7 @@ static void start_over(void (*fn)(void))
 static void expect_steal(struct ring *to, size_t first, size_t n)
 {
 	size_t moved;
-	wf_entry e = wf_runq_steal(&to->q, &owner.q, false, &moved);
+	wf_entry e = wf_runq_steal(&to->q, &owner.q, false, SIZE_MAX, &moved);
 
 	assert_int_equal(moved, n);
 	assert_ptr_equal(wf_entry_task(e), n > 0 ? &tasks[first] : NULL);
@@ -268,7 +267,7 @@ static void an_owner_that_was_too_slow_offloads_the_next(void **state)
 
 	(void)state;
 	start_over(other_takes_half);
-	assert_int_equal(wf_runq_offload(&owner.q, NULL, &out), 2);
+	assert_int_equal(wf_runq_offload(&owner.q, NULL, SIZE_MAX, &out), 2);
 	assert_true(meanwhile == NULL);
 	assert_int_equal(out.count, 2);
 	assert_ptr_equal(wf_batch_take(&out), &tasks[4]);
@@ -431,12 +430,12 @@ static struct gate {
 static struct game {
 	struct wf_inbox inbox[CONSUMERS];
 	struct item *items;
-	size_t early;			/* items before those of producers */
+	size_t early; /* items before those of producers */
 	size_t each;
-	unsigned from;			/* whose inbox consumer 0 looks into */
-	size_t held;			/* what it had when it stopped */
-	size_t wrong;			/* items it ran that it did not hold */
-	struct threads_goal goal;	/* of the other consumers */
+	unsigned from;		  /* whose inbox consumer 0 looks into */
+	size_t held;		  /* what it had when it stopped */
+	size_t wrong;		  /* items it ran that it did not hold */
+	struct threads_goal goal; /* of the other consumers */
 	struct threads_ledger ledger;
 } game;
 
@@ -563,11 +562,11 @@ static void run_game(unsigned from, bool out, size_t held)
 	game.each = threads_rounds(EACH);
 	game.early = out ? 2 * EARLY : EARLY;
 	game.goal.wanted = PRODUCERS * game.each + game.early - held;
-	game.items = calloc(PRODUCERS * game.each + game.early,
-		sizeof(*game.items));
+	game.items =
+		calloc(PRODUCERS * game.each + game.early, sizeof(*game.items));
 	assert_non_null(game.items);
-	threads_ledger_open(&game.ledger, CONSUMERS,
-		PRODUCERS * game.each + game.early);
+	threads_ledger_open(
+		&game.ledger, CONSUMERS, PRODUCERS * game.each + game.early);
 	push_items(from, 0, EARLY);
 	if (out) {
 		ran = take_and_run(0, from);

@@ -127,8 +127,8 @@ static void push(struct member *m, wf_entry e)
 	struct wf_batch out = { 0 };
 
 	while (!game.ops->push(&m->runq, e)) {
-		m->entries -=
-			(ptrdiff_t)game.ops->offload(&m->runq, claim, &out);
+		m->entries -= (ptrdiff_t)game.ops->offload(
+			&m->runq, claim, SIZE_MAX, &out);
 		if (!wf_batch_is_empty(&out))
 			wf_inject_push(&game.shared, &out);
 	}
@@ -150,7 +150,8 @@ static size_t steal(struct member *m, struct member *victim)
 {
 	bool lone = wf_random_below(&m->random, 2);
 	size_t moved, room = (size_t)m->runq.mask + 1;
-	wf_entry e = game.ops->steal(&m->runq, &victim->runq, lone, &moved);
+	wf_entry e = game.ops->steal(
+		&m->runq, &victim->runq, lone, SIZE_MAX, &moved);
 
 	if ((e == 0) != (moved == 0) || moved > room + 1)
 		m->wrong++;
