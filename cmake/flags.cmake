@@ -45,6 +45,10 @@ if(WEFT_DEBUG)
   target_compile_definitions(weft_flags INTERFACE WF_DEBUG=1)
 endif()
 
+if(WEFT_FIXED_POLICY)
+  target_compile_definitions(weft_flags INTERFACE WF_POLICY_FIXED=1)
+endif()
+
 if(WEFT_SANITIZE)
   set(sanitize -fsanitize=${WEFT_SANITIZE} -fno-omit-frame-pointer)
   if(WEFT_SANITIZE STREQUAL "thread")

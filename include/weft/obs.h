@@ -53,6 +53,8 @@ typedef struct weft_metrics {
 	 * global_tick: how many in each bucket.
 	 */
 	uint64_t delay[WEFT_DELAY_BUCKETS];
+
+	uint64_t overflows;	/* tasks that found a bounded queue full */
 } weft_metrics;
 
 /*

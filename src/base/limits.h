@@ -12,6 +12,14 @@
 
 #include "base/units.h"
 
+/*
+ * 1: every runtime has the default policy, and the compiler knows; to measure
+ * what it costs that there are others (sched/policy.h).
+ */
+#ifndef WF_POLICY_FIXED
+#define WF_POLICY_FIXED 0
+#endif
+
 #ifdef WEFT_SIM
 
 #define WF_SLAB_BYTES (4 * WF_KIB)
@@ -29,6 +37,7 @@
 #define WF_STEAL_ROUNDS 1
 #define WF_COOP_BUDGET 4
 #define WF_SPIN_NS 1
+#define WF_STRAND_TURN 2
 
 #else
 
@@ -62,6 +71,9 @@
 #define WF_STEAL_ROUNDS 4
 #define WF_COOP_BUDGET 128
 #define WF_SPIN_NS (50 * WF_NS_PER_US)
+
+/* Tasks that a strand runs at once, before others have their turn. */
+#define WF_STRAND_TURN 64
 
 #endif
 

@@ -38,6 +38,7 @@ static void add_proc(weft_metrics *m, struct wf_proc *p)
 	m->wakes += wf_load_rlx(&c->wakes);
 	m->wakes_futile += wf_load_rlx(&c->wakes_futile);
 	m->search_ns += wf_load_rlx(&c->search_ns);
+	m->overflows += wf_load_rlx(&c->overflows);
 	m->switches += wf_load_rlx(&c->switches);
 	m->spawned += wf_load_rlx(&c->spawned);
 	m->finished += wf_load_rlx(&c->finished);
@@ -65,6 +66,7 @@ int weft_metrics_read(weft_rt *rt, weft_metrics *out, size_t size)
 	for (uint32_t i = 0; i < rt->proc_count; i++)
 		add_proc(&m, &rt->procs[i]);
 	m.spawned += wf_load_rlx(&rt->outside.spawned);
+	m.overflows += wf_load_rlx(&rt->outside.overflows);
 	m.fibers = wf_rt_fibers(rt);
 	m.threads = wf_load_rlx(&rt->threads);
 	m.thread_fails = wf_load_rlx(&rt->thread_fails);

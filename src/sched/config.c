@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "os/os.h"
 #include "queue/runq.h"
+#include "sched/policy.h"
 #include "sched/runtime.h"
 
 #define WF_CONFIG_WORKERS_MAX 4096
@@ -119,11 +120,8 @@ static int check_together(weft_config *c, char *why, size_t why_bytes)
 	uint32_t size = c->group_size ? c->group_size : WF_GROUP_MAX;
 	uint32_t groups;
 
-	if (c->policy != NULL) {
-		snprintf(why, why_bytes,
-			"policy is not NULL, and there is only the default");
+	if (c->policy != NULL && wf_policy_check(c->policy, why, why_bytes))
 		return -EINVAL;
-	}
 	if (c->workers == 0)
 		c->workers = (uint32_t)wf_min_size(
 			wf_os_cpus_default(), WF_CONFIG_WORKERS_MAX);

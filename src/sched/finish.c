@@ -79,7 +79,8 @@ void wf_finish_slow(struct wf_thread *t, weft_fiber *f, void *result)
 
 void wf_finish_abroad(weft_fiber *f, void *result)
 {
-	if (wf_load_rlx(&f->state) & WF_FIBER_DETACHED)
+	/* [pair: fiber.done] With its descriptor the home may go. */
+	if (wf_load_acq(&f->state) & WF_FIBER_DETACHED)
 		wf_fiber_free(f);
 	else
 		hand_over(f, result);

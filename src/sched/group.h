@@ -29,8 +29,11 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/limits.h"
+#include "queue/bounded.h"
 #include "queue/inject.h"
 #include "sched/gate.h"
+#include "sched/policy.h"
 #include "sched/proc.h"
 
 #define WF_GROUP_MAX 64
@@ -40,6 +43,7 @@ struct weft_rt;
 struct wf_group {
 	_Atomic(uint64_t) sleeping wf_aligned(WF_FALSE_SHARING);
 	_Atomic(uint64_t) searching;
+	_Atomic(uint64_t) parkings;	/* sched/quiet.h */
 
 	/* Fixed. */
 	struct weft_rt *rt wf_aligned(WF_FALSE_SHARING);
@@ -47,6 +51,7 @@ struct wf_group {
 	uint32_t count;
 	uint32_t max_searchers;
 	uint64_t all;			/* a bit for each */
+	weft_policy policy;
 
 	/* Written seldom, read by all. */
 	_Atomic(bool) gate_open;
@@ -56,14 +61,39 @@ struct wf_group {
 	struct wf_lock share_lock;	/* sched/share.h */
 	bool share_always;		/* fixed: there is no membarrier */
 
-	struct wf_gate gate;		/* the monitor's */
-	struct wf_inject inject;
+	/* The monitor's. */
+	struct wf_gate gate;
+	uint64_t searchers;		/* searching, at the last looks */
+	int64_t searchers_ns;		/* since when */
+
+	struct wf_inject inject;	/* see sched/global.h */
+	struct wf_bounded bounded;
 };
+
+/* The choices made for g. */
+static inline const weft_policy *wf_policy_of(const struct wf_group *g)
+{
+	static const weft_policy preset;
+
+	return WF_POLICY_FIXED ? &preset : &g->policy;
+}
 
 /* Are tasks fine, as far as one knows, and the gate shut? */
 static inline bool wf_group_is_shy(struct wf_group *g)
 {
 	return !wf_load_rlx(&g->coarse) && !wf_load_rlx(&g->gate_open);
+}
+
+/*
+ * The tasks of p are coarse, or not.  Who wakes by another rule than the gate's
+ * takes all of them for coarse.
+ */
+static inline void wf_set_coarse(struct wf_proc *p, bool coarse)
+{
+	uint8_t fixed = wf_load_rlx(&p->coarse) & WF_APART;
+
+	if (wf_policy_of(p->group)->wake == WEFT_WAKE_GATE)
+		wf_store_rlx(&p->coarse, fixed | (coarse ? WF_COARSE : 0));
 }
 
 /*

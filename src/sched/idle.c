@@ -7,7 +7,9 @@
 #include "arch/context.h"
 #include "os/os.h"
 #include "sched/park.h"
+#include "sched/global.h"
 #include "sched/pick.h"
+#include "sched/quiet.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
 #include "sched/submit.h"
@@ -39,7 +41,7 @@ static int64_t spin_ns(struct wf_proc *p)
 	int64_t most = p->group->rt->spin_ns;
 	uint64_t others = wf_load_rlx(&p->group->searching) & ~p->bit;
 
-	if (others != 0)
+	if (others != 0 || wf_quiet_is_awaited(p->group->rt))
 		return 0;
 	if (p->gap_ns < most)
 		return 2 * p->gap_ns < most ? 2 * p->gap_ns : most;
@@ -49,7 +51,7 @@ static int64_t spin_ns(struct wf_proc *p)
 /* Is there something in the global queue for us? */
 static bool is_global(struct wf_proc *p)
 {
-	return wf_inject_len(p->inject) != 0 && wf_group_shares(p->group, p);
+	return wf_global_len(p->group) != 0 && wf_group_shares(p->group, p);
 }
 
 /* All rounds once. */
@@ -84,7 +86,8 @@ static weft_task *search(struct wf_proc *p)
 			: spin;
 
 		/* By the time that the rounds went by, not by what it is. */
-		if (s.now_ns - s.start_ns >= most)
+		if (s.now_ns - s.start_ns >= most ||
+			wf_quiet_is_awaited(p->group->rt))
 			break;
 		for (unsigned i = 0; i < 16; i++)
 			wf_cpu_relax();
@@ -114,7 +117,8 @@ weft_task *wf_idle(struct wf_thread *t)
 	weft_task *task = NULL;
 
 	while (task == NULL) {
-		bool searching = enlist(p);
+		/* By flare's rule it is not yet counted, but sent for. */
+		bool searching = enlist(p) || p->woken;
 
 		if (searching)
 			task = search(p);

@@ -26,6 +26,7 @@
 #include "base/limits.h"
 #include "os/os.h"
 #include "sched/finish.h"
+#include "sched/global.h"
 #include "sched/pick.h"
 #include "sched/run.h"
 #include "sched/runtime.h"
@@ -67,7 +68,7 @@ static wf_noinline wf_may_switch struct wf_thread *give_way(
 	weft_task *other = NULL;
 	bool spent = t->budget <= 1;
 
-	if (spent || wf_inject_len(p->inject) != 0)
+	if (spent || wf_global_len(p->group) != 0)
 		other = wf_pick_started(p);
 	else
 		p->pause = t->rt->global_tick;
@@ -202,8 +203,11 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 
 void weft_detach(weft_fiber *f)
 {
-	/* [pair: fiber.done] If it is done, we free it after all it did. */
-	uint32_t old = wf_or_acq(&f->state, WF_FIBER_DETACHED);
+	/*
+	 * [pair: fiber.done] If it is done, we free it after all it did; if
+	 * not, what it is in may be freed when it ends.
+	 */
+	uint32_t old = wf_or_acqrel(&f->state, WF_FIBER_DETACHED);
 
 	check_handle(f, old, "detach");
 	if (old & WF_FIBER_DONE)

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/units.h"
+#include "sched/global.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
 #include "sched/wake.h"
@@ -15,6 +16,7 @@
 #define WF_MONITOR_PAUSE_MIN_NS (50 * WF_NS_PER_US)
 #define WF_MONITOR_PAUSE_GATE_NS (100 * WF_NS_PER_US)
 #define WF_MONITOR_PAUSE_MAX_NS WF_NS_PER_MS
+#define WF_MONITOR_SEARCH_NS (2 * WF_NS_PER_MS)
 #define WF_MONITOR_SLICE_NS (100 * WF_NS_PER_US)
 #define WF_MONITOR_CALM_NS (2 * WF_NS_PER_MS) /* then thieves need not come */
 
@@ -32,7 +34,7 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 {
 	uint64_t ticks = wf_load_rlx(&p->counters.ticks);
 	uint64_t ran = ticks - seen->ticks;
-	uint64_t backlog = wf_proc_backlog(p);
+	uint64_t backlog = wf_proc_backlog(p) + wf_global_backlog(p->group);
 	uint64_t mean = (uint64_t)(now_ns - seen->moved_ns);
 
 	if (ran > 0) {
@@ -45,7 +47,7 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 		bool coarse = mean >= WF_COARSE_NS;
 
 		wf_store_rlx(&p->mean_ns, mean);
-		wf_store_rlx(&p->coarse, coarse);
+		wf_set_coarse(p, coarse);
 		if (coarse)
 			p->calm_ns = now_ns;
 		if (!coarse)
@@ -53,7 +55,7 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 		else if (ran == 0 || wf_wake_pays(p, backlog))
 			sight->help = true;
 	}
-	sight->coarse |= wf_load_rlx(&p->coarse);
+	sight->coarse |= wf_is_coarse(p);
 }
 
 /* Thieves need not come to who has had no coarse tasks for long. */
@@ -86,6 +88,22 @@ static bool wake_abroad(struct wf_group *g)
 	return false;
 }
 
+/*
+ * Does somebody search?  Who has been at it for long has been stopped by the
+ * system, or by a debugger, and stands for nobody.
+ */
+static bool is_searched(struct wf_group *g, int64_t now_ns)
+{
+	uint64_t searching = wf_load_rlx(&g->searching);
+
+	if (searching != g->searchers) {
+		g->searchers = searching;
+		g->searchers_ns = now_ns;
+	}
+	return searching != 0 &&
+		now_ns - g->searchers_ns < WF_MONITOR_SEARCH_NS;
+}
+
 /* Did the group send for help? */
 static bool look_at_group(
 	struct wf_group *g, struct wf_monitor_seen *seen, int64_t now_ns)
@@ -103,7 +121,7 @@ static bool look_at_group(
 			look_at_proc(p, &seen[i], now_ns, &sight);
 		sight.ticks += seen[i].ticks;
 	}
-	if (wf_inject_len(&g->inject) > 0) {
+	if (wf_global_len(g) > 0) {
 		sight.coarse |= !sight.moves;
 		sight.help |= sight.coarse;
 		sight.fine |= !sight.coarse;
@@ -112,7 +130,7 @@ static bool look_at_group(
 	open = wf_gate_look(&g->gate, now_ns, sight.ticks, sight.fine);
 	wf_store_rlx(&g->gate_open, open);
 	share(g, open, now_ns);
-	if (wf_load_rlx(&g->searching) != 0)
+	if (is_searched(g, now_ns))
 		return false;
 	if (sleeping == 0)
 		return sight.help && wake_abroad(g);

@@ -7,6 +7,8 @@
 #include <errno.h>
 
 #include "os/os.h"
+#include "sched/global.h"
+#include "sched/quiet.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
 #include "sched/wake.h"
@@ -19,7 +21,7 @@ static bool work_left(struct wf_proc *p, bool searched)
 	for (uint32_t i = 0; i < rt->group_count; i++) {
 		struct wf_group *g = &rt->groups[i];
 
-		if (wf_inject_len(&g->inject) != 0 &&
+		if (wf_global_len(g) != 0 &&
 			(g != p->group || wf_group_shares(g, p)))
 			return true;
 	}
@@ -43,17 +45,30 @@ static bool take_bit(struct wf_proc *p)
 
 static void set_bit(struct wf_proc *p)
 {
+	struct wf_group *g = p->group;
+
+	/*
+	 * [pair: runq.consume] [pair: slot.take] Thieves that took from us are
+	 * seen to be awake by who sees us sleep (sched/quiet.h).
+	 */
+	(void)wf_load_acq(&p->runq.head);
+	(void)wf_load_acq(&p->slot);
 	/* [pair: park.bit] Who takes it sees the processor as we left it. */
-	(void)wf_or_rel(&p->group->sleeping, p->bit);
-	/* [pair: park.sleep] The bit before the last look at the queues. */
+	(void)wf_add_rel(&g->parkings, 1);
+	(void)wf_or_rel(&g->sleeping, p->bit);
+	/*
+	 * [pair: park.sleep] The bit before the last look at the queues;
+	 * [pair: quiet.idlers] and before the look at who waits for it.
+	 */
 	wf_fence_seq();
+	wf_quiet_tell(g->rt);
 }
 
 /* True when woken; false: nobody did, for as long as an idle thread stays. */
 static bool sleep_on(struct wf_thread *t)
 {
-	int64_t until = t->proc->id == 0 ? INT64_MAX
-					 : wf_os_now_ns() + t->rt->linger_ns;
+	bool stays = t->proc->id == 0 || t->rt->linger_ns == INT64_MAX;
+	int64_t until = stays ? INT64_MAX : wf_os_now_ns() + t->rt->linger_ns;
 
 	/* [pair: park.word] What our waker did before. */
 	while (wf_load_acq(&t->word) == 0)

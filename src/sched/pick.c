@@ -5,7 +5,7 @@
 #include "sched/pick.h"
 
 #include "os/os.h"
-#include "queue/share.h"
+#include "sched/global.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
 #include "sched/steal.h"
@@ -40,9 +40,12 @@ static wf_entry take_slot(struct wf_proc *p)
 static weft_task *from_slot(struct wf_proc *p)
 {
 	uint32_t budget = p->group->rt->config.lifo_budget;
-	wf_entry e = take_slot(p);
 	weft_task *task;
+	wf_entry e;
 
+	if (wf_load_rlx(&p->slot) == WF_SLOT_SHUT)
+		return NULL;
+	e = take_slot(p);
 	if (p->streak >= budget) {
 		p->streak = 0;
 		if (e != 0)
@@ -54,17 +57,19 @@ static weft_task *from_slot(struct wf_proc *p)
 	return task ? count(p, &p->counters.runs_lifo, task) : NULL;
 }
 
-weft_task *wf_grab(struct wf_proc *p, struct wf_group *g, size_t max)
+weft_task *wf_grab(
+	struct wf_proc *p, struct wf_group *g, size_t sharers, size_t max)
 {
 	struct wf_batch batch = { 0 };
+	bool alone, before = false;
 	weft_task *first, *task;
-	bool alone, before;
 
-	alone = wf_yielders_hold(p);
-	before = g == p->group && wf_yielders_wait_global(p);
-	wf_yielders_let_go(p, alone);
-
-	if (wf_inject_take(&g->inject, max, &batch) == 0)
+	if (g == p->group && wf_load_rlx(&p->yielders.count) != 0) {
+		alone = wf_yielders_hold(p);
+		before = wf_yielders_wait_global(p);
+		wf_yielders_let_go(p, alone);
+	}
+	if (wf_global_take(p, g, sharers, max, &batch) == 0)
 		return NULL;
 	wf_bump(&p->counters.grabs, 1);
 	first = wf_batch_take(&batch);
@@ -104,15 +109,16 @@ static weft_task *from_yielders(struct wf_proc *p, bool anyway)
 	return task;
 }
 
-/* The global queue, for a fair share. */
-static weft_task *from_global(struct wf_proc *p, size_t len)
+weft_task *wf_grab_share(struct wf_proc *p, struct wf_group *g, bool shy)
 {
-	struct wf_group *g = p->group;
-	/* Fine tasks are shared with nobody: see wf_group_shares. */
-	size_t sharers = wf_group_is_shy(g) ? 1 : g->count;
-	size_t max = (size_t)(p->runq.mask + 1) / 2;
+	const weft_policy *policy = wf_policy_of(g);
+	size_t capacity = (size_t)(p->runq.mask + 1);
 
-	return wf_grab(p, g, wf_share(len, sharers, max));
+	if (policy->take == WEFT_TAKE_ONE || wf_policy_is_global(policy))
+		return wf_grab(p, g, 1, 1);
+	if (policy->take == WEFT_TAKE_ALL)
+		return wf_grab(p, g, 1, capacity);
+	return wf_grab(p, g, shy ? 1 : g->count, capacity / 2);
 }
 
 /* The next entry of the local queue; 0: none. */
@@ -122,6 +128,8 @@ static wf_entry pop(struct wf_proc *p)
 
 	if (wf_take_begin(p))
 		e = wf_runq_pop_alone(&p->runq);
+	else if (wf_unlikely(wf_load_rlx(&p->coarse) & WF_APART))
+		e = wf_policy_runq(wf_policy_of(p->group))->pop(&p->runq);
 	else
 		e = wf_runq_pop(&p->runq);
 	wf_take_end(p);
@@ -145,13 +153,13 @@ static weft_task *from_local(struct wf_proc *p)
 static wf_noinline weft_task *from_queues(struct wf_proc *p)
 {
 	weft_task *task = from_local(p);
-	size_t len;
+	struct wf_group *g = p->group;
 
 	if (task != NULL)
 		return task;
-	len = wf_inject_len(p->inject);
-	if (len != 0 && wf_group_shares(p->group, p))
-		task = from_global(p, len);
+	/* Fine tasks are shared with nobody: see wf_group_shares. */
+	if (wf_global_len(g) != 0 && wf_group_shares(g, p))
+		task = wf_grab_share(p, g, wf_group_is_shy(g));
 	/* It was not their turn, but there is nobody else. */
 	if (task == NULL && wf_load_rlx(&p->yielders.count) != 0)
 		task = from_yielders(p, true);
@@ -232,6 +240,28 @@ static void measure(struct wf_proc *p, weft_task *task, int64_t now_ns)
 	wf_bump(&p->counters.delay[bucket], 1);
 }
 
+/*
+ * The global queue has its turn; has it?  Without locks yielders are in it, and
+ * they run after all that was in the own queue.  So its turn begins when what
+ * is there now has run.
+ */
+static bool is_turn(struct wf_proc *p)
+{
+	uint64_t left = wf_load_rlx(&p->runq.tail);
+
+	if (wf_global_len(p->group) == 0)
+		return false;
+	if (wf_policy_of(p->group)->locks == WEFT_LOCKS_SHORT)
+		return true;
+	if (!p->tick_waits)
+		p->tick_mark = left;
+	left = p->tick_mark - wf_load_rlx(&p->runq.head);
+	p->tick_waits = (int64_t)left > 0;
+	if (p->tick_waits && left < p->pause)
+		p->pause = (uint32_t)left;
+	return !p->tick_waits;
+}
+
 /* Every so often: the clock, the global queue, who else could use work. */
 static wf_noinline weft_task *look_around(struct wf_proc *p)
 {
@@ -244,8 +274,8 @@ static wf_noinline weft_task *look_around(struct wf_proc *p)
 	if (wf_load_rlx(&p->yielders.count) > 1 &&
 		wf_load_rlx(&g->searching) != 0 && wf_steal_allowed(p))
 		spill(p);
-	if (wf_inject_len(&g->inject) != 0)
-		task = wf_grab(p, g, 1);
+	if (is_turn(p))
+		task = wf_grab(p, g, 1, 1);
 	if (task == NULL)
 		task = pick(p);
 	if (task != NULL)
@@ -282,7 +312,7 @@ weft_task *wf_pick_started(struct wf_proc *p)
 	if (p->pause <= 1) {
 		p->pause = p->group->rt->global_tick;
 		wf_proc_clock(p, wf_os_now_ns());
-		task = wf_grab(p, p->group, 1);
+		task = wf_grab(p, p->group, 1, 1);
 	}
 	if (task == NULL && wf_load_rlx(&p->yielders.count) != 0)
 		task = from_yielders(p, true);

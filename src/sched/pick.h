@@ -69,9 +69,15 @@ static inline weft_task *wf_pick(struct wf_thread *t)
 	return wf_likely(task != NULL) ? task : wf_idle(t);
 }
 
-/* Up to max tasks of g's global queue: the first is the result, the others go
- * to the local queue, which has room for them.  Holder. */
-weft_task *wf_grab(struct wf_proc *p, struct wf_group *g, size_t max);
+/*
+ * A share of g's global queue, as one of sharers, of up to max tasks: the first
+ * is the result, the others go to the local queue, which has room for them.
+ * The other: as many as the policy says; shy: fine tasks, not to be shared.
+ * Holder.
+ */
+weft_task *wf_grab(
+	struct wf_proc *p, struct wf_group *g, size_t sharers, size_t max);
+weft_task *wf_grab_share(struct wf_proc *p, struct wf_group *g, bool shy);
 
 /* The tasks of entries that are tickets are claimed.  NULL: it was dead. */
 static inline weft_task *wf_entry_redeem(wf_entry e)

@@ -35,6 +35,7 @@
 #include "fiber/slab.h"
 #include "os/lock.h"
 #include "queue/batch.h"
+#include "queue/inbox.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
 #include "stack/cache.h"
@@ -53,6 +54,13 @@ struct wf_yielders {
 	uint64_t global_mark;		/* (Y1) */
 	bool moved;			/* global_mark was, in this round */
 };
+
+/* proc.coarse: tasks that become ready here want more than to be queued. */
+#define WF_COARSE 1		/* they are coarse: others may be woken */
+#define WF_APART 2		/* fixed: they go where the policy says */
+
+/* proc.slot, fixed: there is none. */
+#define WF_SLOT_SHUT ((wf_entry)2)
 
 /* What weft_metrics shows, as it is counted. */
 struct wf_counters {
@@ -73,6 +81,7 @@ struct wf_counters {
 	_Atomic(uint64_t) wakes;
 	_Atomic(uint64_t) wakes_futile;
 	_Atomic(uint64_t) search_ns;
+	_Atomic(uint64_t) overflows;
 	_Atomic(uint64_t) delay[WEFT_DELAY_BUCKETS];
 };
 
@@ -96,13 +105,16 @@ struct wf_proc {
 	struct wf_stack_cache stacks;
 	struct wf_random random;
 	int64_t gap_ns;			/* how long it is idle, lately */
+	uint64_t tick_mark;		/* lock-free: see sched/pick.h */
+	bool tick_waits;		/* there is one */
 
 	/* Part 3: others take from here. */
 	_Atomic(wf_entry) slot wf_aligned(WF_FALSE_SHARING);
 	struct wf_runq runq;
+	struct wf_inbox inbox;		/* sched/global.h */
 
 	/* Part 4: the monitor's word on what the tasks here are like. */
-	_Atomic(bool) coarse wf_aligned(WF_FALSE_SHARING);
+	_Atomic(uint8_t) coarse wf_aligned(WF_FALSE_SHARING); /* WF_COARSE */
 	_Atomic(uint64_t) mean_ns;	/* of one task */
 	int64_t calm_ns;		/* since then no help was needed */
 
@@ -122,6 +134,11 @@ struct wf_proc {
 static inline void wf_bump(_Atomic(uint64_t) *counter, uint64_t by)
 {
 	wf_store_rlx(counter, wf_load_rlx(counter) + by);
+}
+
+static inline bool wf_is_coarse(struct wf_proc *p)
+{
+	return wf_load_rlx(&p->coarse) & WF_COARSE;
 }
 
 /* It is now_ns.  Holder. */
@@ -208,7 +225,8 @@ void wf_yielders_cut(struct wf_proc *p, uint32_t n, struct wf_batch *out);
 /* How much waits in p, roughly, for anyone to see. */
 static inline size_t wf_proc_backlog(struct wf_proc *p)
 {
-	return wf_runq_len(&p->runq) + (wf_load_rlx(&p->slot) != 0) +
+	return wf_runq_len(&p->runq) +
+		(wf_load_rlx(&p->slot) > WF_SLOT_SHUT) +
 		wf_load_rlx(&p->yielders.count);
 }
 

@@ -48,6 +48,20 @@ uint64_t wf_rt_fibers(struct weft_rt *rt)
 	return spawned + wf_load_rlx(&rt->outside.spawned) - finished;
 }
 
+/* What p has instead of choices: see sched/policy.h. */
+static void open_policy(struct wf_proc *p, const weft_policy *policy)
+{
+	uint8_t flags = 0;
+
+	if (wf_policy_is_apart(policy))
+		flags |= WF_APART;
+	if (policy->wake != WEFT_WAKE_GATE)
+		flags |= WF_COARSE;
+	wf_store_rlx(&p->coarse, flags);
+	if (policy->lifo == WEFT_LIFO_OFF)
+		wf_store_rlx(&p->slot, WF_SLOT_SHUT);
+}
+
 /* How many processors were opened: all, or up to the one that failed. */
 static uint32_t open_procs(struct weft_rt *rt, int *err)
 {
@@ -62,8 +76,9 @@ static uint32_t open_procs(struct weft_rt *rt, int *err)
 		if (*err)
 			break;
 		rt->procs[i].gap_ns = rt->spin_ns / 2;
-		wf_store_rlx(&rt->procs[i].shared, !rt->membarrier);
-		wf_store_rlx(&rt->procs[i].open, !rt->membarrier);
+		open_policy(&rt->procs[i], &g->policy);
+		wf_store_rlx(&rt->procs[i].shared, g->share_always);
+		wf_store_rlx(&rt->procs[i].open, g->share_always);
 	}
 	return i;
 }
@@ -74,6 +89,15 @@ static void close_procs(struct weft_rt *rt, uint32_t n)
 		wf_proc_close(&rt->procs[i]);
 }
 
+/* Of each bounded queue; 0: there are none. */
+static uint64_t bounded_cells(struct weft_rt *rt)
+{
+	if (rt->policy.queue != WEFT_QUEUE_BOUNDED)
+		return 0;
+	return rt->policy.bounded_capacity ? rt->policy.bounded_capacity
+					   : WF_BOUNDED_CAP_DEFAULT;
+}
+
 static void open_groups(struct weft_rt *rt)
 {
 	uint32_t size = rt->config.group_size, most = rt->config.max_searchers;
@@ -81,15 +105,22 @@ static void open_groups(struct weft_rt *rt)
 	for (uint32_t i = 0; i < rt->group_count; i++) {
 		struct wf_group *g = &rt->groups[i];
 		uint64_t all = UINT64_MAX >> (64 - size);
+		uint64_t cells = bounded_cells(rt);
 
 		*g = (struct wf_group){ .rt = rt,
+			.policy = rt->policy,
 			.procs = &rt->procs[i * size],
 			.count = size,
 			.all = all,
-			.share_always = !rt->membarrier,
+			.share_always = !rt->membarrier ||
+				wf_policy_shares(&rt->policy),
 			.max_searchers = most ? most : (size + 1) / 2 };
 		wf_store_rlx(&g->sleeping, all);
+		wf_store_rlx(&g->coarse, rt->policy.wake != WEFT_WAKE_GATE);
 		wf_store_rlx(&g->wake_ns, WF_RT_WAKE_NS);
+		if (cells != 0)
+			wf_bounded_init(
+				&g->bounded, &rt->cells[i * cells], cells);
 	}
 }
 
@@ -97,15 +128,21 @@ static void open_groups(struct weft_rt *rt)
 static int allocate(struct weft_rt *rt)
 {
 	uint64_t slots = (uint64_t)rt->proc_count * rt->config.local_capacity;
+	uint64_t cells = rt->group_count * bounded_cells(rt);
 
 	rt->groups = wf_os_alloc(rt->group_count * sizeof(*rt->groups));
 	rt->procs = wf_os_alloc(rt->proc_count * sizeof(*rt->procs));
 	rt->slots = wf_os_alloc(slots * sizeof(*rt->slots));
-	return rt->groups && rt->procs && rt->slots ? 0 : -ENOMEM;
+	if (cells != 0)
+		rt->cells = wf_os_alloc(cells * sizeof(*rt->cells));
+	return rt->groups && rt->procs && rt->slots && (rt->cells || !cells)
+		? 0
+		: -ENOMEM;
 }
 
 static void deallocate(struct weft_rt *rt)
 {
+	wf_os_free(rt->cells);
 	wf_os_free(rt->slots);
 	wf_os_free(rt->procs);
 	wf_os_free(rt->groups);
@@ -129,7 +166,14 @@ static int start_threads(struct weft_rt *rt)
 		return err;
 	/* As a waker does; nobody else is there yet. */
 	(void)wf_and_rlx(&rt->groups->sleeping, ~rt->procs->bit);
-	return wf_thread_start(rt, rt->procs);
+	err = wf_thread_start(rt, rt->procs);
+	/* To make a thread takes locks; those that fail are made later. */
+	for (uint32_t i = 0; !err && rt->policy.locks == WEFT_LOCKS_NONE &&
+		i < rt->group_count;
+		i++)
+		while (wf_wake_one(&rt->groups[i]))
+			continue;
+	return err;
 }
 
 int wf_rt_open_memory(struct weft_rt *rt)
@@ -157,7 +201,8 @@ static void set_up(struct weft_rt *rt)
 	rt->executor.submit = wf_rt_submit;
 	rt->proc_count = rt->config.workers;
 	rt->group_count = rt->proc_count / rt->config.group_size;
-	rt->linger_ns = WF_RT_LINGER_NS;
+	rt->linger_ns = rt->policy.locks == WEFT_LOCKS_NONE ? INT64_MAX
+							    : WF_RT_LINGER_NS;
 	rt->global_tick = (uint32_t)wf_max_size(rt->config.global_tick, 2);
 	rt->spin_ns = alone || rt->config.spin_ns < 0 ? 0 : rt->config.spin_ns;
 	rt->membarrier = wf_os_membarrier_register() == 0;
@@ -222,6 +267,9 @@ int weft_rt_start_sized(weft_rt **out, const weft_config *cfg, size_t size)
 	if (rt == NULL)
 		return -ENOMEM;
 	rt->config = config;
+	if (config.policy != NULL)
+		rt->policy = *config.policy;
+	rt->config.policy = NULL;
 	err = bring_up(rt);
 	if (err) {
 		deallocate(rt);
@@ -246,8 +294,8 @@ int weft_rt_shutdown(weft_rt *rt)
 	bool before;
 
 	wf_lock(&rt->outside.lock);
-	before = rt->outside.closed;
-	rt->outside.closed = true;
+	before = wf_or_rlx(&rt->outside.callers, WF_OUTSIDE_CLOSED) &
+		WF_OUTSIDE_CLOSED;
 	wf_store_rlx(&rt->stopping, true);
 	wf_outside_enter(rt);
 	wf_unlock(&rt->outside.lock);
@@ -288,7 +336,7 @@ static int wait_fibers(struct weft_rt *rt, weft_time deadline)
 static void wait_callers(struct weft_rt *rt)
 {
 	/* [pair: rt.callers] What they submitted is in the queues. */
-	while (wf_load_acq(&rt->outside.callers) != 0)
+	while ((wf_load_acq(&rt->outside.callers) & ~WF_OUTSIDE_CLOSED) != 0)
 		wf_os_thread_yield();
 }
 
@@ -380,7 +428,6 @@ int wf_rt_submit(weft_executor *e, weft_task *task, weft_hint hint)
 	struct weft_rt *rt = (struct weft_rt *)e;
 	struct wf_thread *t = wf_thread_in(rt);
 	struct wf_batch batch = { 0 };
-	bool accepted;
 
 	if (t != NULL) {
 		if (wf_load_rlx(&rt->stopping))
@@ -389,10 +436,7 @@ int wf_rt_submit(weft_executor *e, weft_task *task, weft_hint hint)
 		wf_push_hint(t->proc, wf_entry_of(task), hint);
 		return 0;
 	}
-	wf_lock(&rt->outside.lock);
-	accepted = wf_outside_accept(rt);
-	wf_unlock(&rt->outside.lock);
-	if (!accepted)
+	if (!wf_outside_accept(rt))
 		return -ESHUTDOWN;
 	wf_twice_enter(task);
 	wf_batch_add(&batch, task);

@@ -36,21 +36,33 @@
 
 struct wf_outside {
 	struct wf_lock lock wf_aligned(WF_FALSE_SHARING);
-	bool closed;			/* by lock: stopping */
 	struct wf_fiber_cache fibers;	/* by lock */
 	struct wf_stack_cache stacks;	/* by lock */
 	_Atomic(uint64_t) spawned;	/* written by lock */
 	_Atomic(uint32_t) next_group;	/* where the next task goes */
+	_Atomic(uint32_t) next_inbox;
+	_Atomic(uint64_t) overflows;	/* of bounded queues */
+	/* How many, and WF_OUTSIDE_CLOSED, set by lock: nothing new. */
 	_Atomic(uint32_t) callers wf_aligned(WF_FALSE_SHARING);
+};
+
+#define WF_OUTSIDE_CLOSED ((uint32_t)1 << 31)
+
+/* Who waits until nothing runs: see sched/quiet.h. */
+struct wf_quiet {
+	_Atomic(uint32_t) idlers wf_aligned(WF_FALSE_SHARING);
+	_Atomic(uint32_t) word;		/* their futex: look again */
 };
 
 struct weft_rt {
 	/* Fixed. */
 	weft_executor executor;		/* must be first */
-	weft_config config;		/* with all defaults filled in */
+	weft_config config;		/* with all defaults; policy is NULL */
+	weft_policy policy;
 	struct wf_group *groups;
 	struct wf_proc *procs;		/* of all groups */
 	_Atomic(wf_entry) *slots;	/* of all local queues */
+	struct wf_bounded_cell *cells;	/* of all bounded queues; or NULL */
 	uint32_t group_count;
 	uint32_t proc_count;
 	uint32_t global_tick;		/* at least 2: others have turns too */
@@ -74,6 +86,7 @@ struct weft_rt {
 	struct wf_stack_pool stacks;
 	struct wf_fiber_pool fibers;
 	struct wf_outside outside;
+	struct wf_quiet quiet;
 	struct wf_monitor monitor;
 };
 

@@ -216,12 +216,23 @@ static weft_executor *executor_here(struct wf_thread *t)
 	return t->current != NULL ? t->current->executor : t->executor;
 }
 
+/* Its executor refused f. */
+static void give_up(struct weft_rt *home, weft_fiber *f, unsigned cls)
+{
+	if (cls != home->cls) {
+		wf_lock(&home->outside.lock);
+		wf_stack_credit_back(&home->outside.stacks, cls);
+		wf_unlock(&home->outside.lock);
+	}
+	wf_fiber_free(f);
+}
+
 /* On an executor that is no runtime. */
 static int spawn_abroad(weft_executor *e, weft_fiber **out,
 	const weft_fiber_attr *a, struct order *o)
 {
+	weft_fiber *f = NULL, *before = out ? *out : NULL;
 	struct weft_rt *home;
-	weft_fiber *f = NULL;
 	int err = wf_home_hold(&home);
 
 	if (err)
@@ -244,8 +255,11 @@ static int spawn_abroad(weft_executor *e, weft_fiber **out,
 	if (out != NULL)
 		*out = f;
 	err = wf_fiber_send(f, e, o->hint);
-	if (err)
-		wf_fiber_free(f);
+	if (err) {
+		if (out != NULL)
+			*out = before;
+		give_up(home, f, o->cls);
+	}
 	return err;
 }
 

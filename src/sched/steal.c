@@ -5,7 +5,8 @@
 #include "sched/steal.h"
 
 #include "os/os.h"
-#include "queue/share.h"
+#include "base/units.h"
+#include "sched/global.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
@@ -26,17 +27,19 @@ static weft_task *got(struct wf_proc *p, struct wf_proc *v, weft_task *task)
 {
 	wf_bump(&p->counters.ticks, 1);
 	wf_bump(&p->counters.runs_stolen, 1);
-	if (wf_load_rlx(&v->coarse) && !wf_load_rlx(&p->coarse)) {
+	if (wf_is_coarse(v) && !wf_is_coarse(p)) {
 		wf_store_rlx(&p->mean_ns, wf_load_rlx(&v->mean_ns));
-		wf_store_rlx(&p->coarse, true);
+		wf_set_coarse(p, true);
 	}
 	return task;
 }
 
 static weft_task *steal_queue(struct wf_proc *p, struct wf_proc *v, bool lone)
 {
+	const weft_policy *policy = wf_policy_of(v->group);
 	size_t moved;
-	wf_entry e = wf_runq_steal(&p->runq, &v->runq, lone, &moved);
+	wf_entry e = wf_policy_runq(policy)->steal(
+		&p->runq, &v->runq, lone, wf_policy_steal(policy), &moved);
 
 	if (e == 0)
 		return NULL;
@@ -49,8 +52,11 @@ static weft_task *steal_slot(struct wf_proc *p, struct wf_proc *v)
 {
 	wf_entry e = wf_load_rlx(&v->slot);
 
-	/* [pair: slot.take] The task as it was when it was put there. */
-	if (e == 0 || !wf_cas_acq(&v->slot, &e, 0))
+	/*
+	 * [pair: slot.take] The task as it was when it was put there; and that
+	 * we run is seen by who sees its owner park (sched/quiet.h).
+	 */
+	if (e <= WF_SLOT_SHUT || !wf_cas_acqrel(&v->slot, &e, 0))
 		return NULL;
 	wf_bump(&p->counters.steals, 1);
 	wf_bump(&p->counters.stolen, 1);
@@ -62,12 +68,16 @@ static weft_task *steal_yielders(
 	struct wf_proc *p, struct wf_proc *v, bool lone)
 {
 	struct wf_batch batch = { 0 };
+	size_t most = wf_policy_steal(wf_policy_of(v->group));
 	uint32_t count, n;
 	weft_task *first;
 
+	if (wf_load_rlx(&v->yielders.count) == 0)
+		return NULL;
 	wf_lock(&v->yield_lock);
 	count = wf_load_rlx(&v->yielders.count);
 	n = lone ? count - count / 2 : count / 2;
+	n = (uint32_t)wf_min_size(n, most);
 	if (n > 0)
 		wf_yielders_cut(v, n, &batch);
 	wf_unlock(&v->yield_lock);
@@ -160,15 +170,13 @@ weft_task *wf_search_abroad(struct wf_search *s)
 
 	for (uint32_t i = 0; i < rt->group_count; i++) {
 		struct wf_group *g = &rt->groups[(at + i) % rt->group_count];
-		size_t max = (size_t)(p->runq.mask + 1) / 2;
-		size_t len = g == p->group ? 0 : wf_inject_len(&g->inject);
 		weft_task *task = NULL;
 
-		if (len > 0)
-			task = wf_grab(p, g, wf_share(len, g->count, max));
+		if (g != p->group && wf_global_len(g) != 0)
+			task = wf_grab_share(p, g, false);
 		for (uint32_t j = 0; g != p->group && !task && j < g->count;
 			j++)
-			if (wf_load_rlx(&g->procs[j].coarse))
+			if (wf_is_coarse(&g->procs[j]))
 				task = take_from(p, &g->procs[j], false);
 		if (task != NULL)
 			return task;

@@ -52,7 +52,7 @@ weft_task *wf_search_abroad(struct wf_search *s);
 /* Would a thief take anything from v, as far as one can tell at a glance? */
 static inline bool wf_steal_allowed(struct wf_proc *v)
 {
-	return wf_load_rlx(&v->coarse) || wf_load_rlx(&v->group->gate_open);
+	return wf_is_coarse(v) || wf_load_rlx(&v->group->gate_open);
 }
 
 #endif

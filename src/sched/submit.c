@@ -6,6 +6,8 @@
 
 #include <errno.h>
 
+#include "sched/global.h"
+#include "sched/pick.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
 #include "sched/visit.h"
@@ -13,19 +15,24 @@
 /* Make room in the full queue of p. */
 static void offload(struct wf_proc *p)
 {
+	const weft_policy *policy = wf_policy_of(p->group);
 	struct wf_batch batch = { 0 };
-	bool alone = wf_yielders_hold(p);
-	bool before = wf_yielders_wait_local(p) && !p->yielders.moved;
+	bool before = false, alone;
 
-	wf_yielders_let_go(p, alone);
-
+	if (wf_load_rlx(&p->yielders.count) != 0) {
+		alone = wf_yielders_hold(p);
+		before = wf_yielders_wait_local(p) && !p->yielders.moved;
+		wf_yielders_let_go(p, alone);
+	}
 	/* Often it is full of tickets that were run by who joined them. */
-	if (wf_runq_sift(&p->runq, wf_fiber_is_fresh) <= p->runq.mask / 2)
+	if (policy->local == WEFT_LOCAL_ATOMIC &&
+		wf_runq_sift(&p->runq, wf_fiber_is_fresh) <= p->runq.mask / 2)
 		return;
-	(void)wf_runq_offload(&p->runq, wf_fiber_claim, &batch);
+	(void)wf_policy_runq(policy)->offload(
+		&p->runq, wf_fiber_claim, wf_policy_offload(policy), &batch);
 	wf_bump(&p->counters.offloads, 1);
 	if (!wf_batch_is_empty(&batch))
-		wf_inject_push(p->inject, &batch);
+		wf_global_push(p->group, p, &batch);
 	if (before) {
 		alone = wf_yielders_hold(p);
 		p->yielders.global_mark = wf_inject_pushed(p->inject);
@@ -36,30 +43,62 @@ static void offload(struct wf_proc *p)
 
 void wf_push_slow(struct wf_proc *p, wf_entry e)
 {
+	const struct wf_runq_ops *ops = wf_policy_runq(wf_policy_of(p->group));
+
 	do
 		offload(p);
-	while (!wf_runq_push(&p->runq, e));
-	if (wf_load_rlx(&p->coarse))
-		wf_wake_for_coarse(p);
+	while (!ops->push(&p->runq, e));
+}
+
+/* Into the global queue, where no tickets are. */
+static void push_global(struct wf_proc *p, weft_task *task)
+{
+	struct wf_batch batch = { 0 };
+
+	if (task == NULL)
+		return;
+	wf_batch_add(&batch, task);
+	wf_global_push(p->group, p, &batch);
+}
+
+void wf_push_flagged(struct wf_proc *p, wf_entry e)
+{
+	const weft_policy *policy = wf_policy_of(p->group);
+
+	if (wf_policy_is_global(policy))
+		push_global(p, wf_entry_redeem(e));
+	else if (!wf_policy_runq(policy)->push(&p->runq, e))
+		wf_push_slow(p, e);
+	wf_wake_for_push(p);
 }
 
 void wf_push_next_slow(struct wf_proc *p, wf_entry e)
 {
-	/* [pair: slot.take] The thief that takes it sees the task. */
-	wf_entry old = wf_xchg_rel(&p->slot, e);
+	wf_entry old = wf_load_rlx(&p->slot);
 
+	if (old == WF_SLOT_SHUT) {
+		wf_push(p, e);
+		return;
+	}
+	/* [pair: slot.take] The thief that takes it sees the task. */
+	old = wf_xchg_rel(&p->slot, e);
 	if (old != 0)
 		wf_push(p, old);
 }
 
 void wf_push_yield(struct wf_proc *p, weft_task *task)
 {
-	bool alone = wf_yielders_hold(p);
+	bool alone;
 
-	wf_yielders_add(p, task);
-	wf_yielders_let_go(p, alone);
-	if (wf_load_rlx(&p->coarse))
-		wf_wake_for_coarse(p);
+	if (wf_policy_yields_global(wf_policy_of(p->group))) {
+		push_global(p, task);
+	} else {
+		alone = wf_yielders_hold(p);
+		wf_yielders_add(p, task);
+		wf_yielders_let_go(p, alone);
+	}
+	if (wf_load_rlx(&p->coarse) != 0)
+		wf_wake_for_push(p);
 }
 
 void wf_outside_enter(struct weft_rt *rt)
@@ -69,10 +108,10 @@ void wf_outside_enter(struct weft_rt *rt)
 
 bool wf_outside_accept(struct weft_rt *rt)
 {
-	if (rt->outside.closed)
-		return false;
-	wf_outside_enter(rt);
-	return true;
+	if (!(wf_add_rlx(&rt->outside.callers, 1) & WF_OUTSIDE_CLOSED))
+		return true;
+	wf_outside_leave(rt);
+	return false;
 }
 
 void wf_outside_leave(struct weft_rt *rt)
@@ -103,7 +142,7 @@ void wf_submit_outside(struct weft_rt *rt, struct wf_batch *batch)
 {
 	struct wf_group *g = choose_group(rt);
 
-	wf_inject_push(&g->inject, batch);
+	wf_global_push(g, NULL, batch);
 	wf_wake_for_outside(g);
 }
 

@@ -28,16 +28,17 @@
 /* Holder: give up what the slot holds to the local queue, put e there. */
 void wf_push_next_slow(struct wf_proc *p, wf_entry e);
 
-/* Holder, p's queue being full: as wf_push. */
+/* Holder, p's queue being full: as wf_push.  Holder, p->coarse being set. */
 void wf_push_slow(struct wf_proc *p, wf_entry e);
+void wf_push_flagged(struct wf_proc *p, wf_entry e);
 
 /* Holder: behind what is in the queue. */
 static inline void wf_push(struct wf_proc *p, wf_entry e)
 {
-	if (wf_unlikely(!wf_runq_push(&p->runq, e)))
+	if (wf_unlikely(wf_load_rlx(&p->coarse) != 0))
+		wf_push_flagged(p, e);
+	else if (wf_unlikely(!wf_runq_push(&p->runq, e)))
 		wf_push_slow(p, e);
-	else if (wf_unlikely(wf_load_rlx(&p->coarse)))
-		wf_wake_for_coarse(p);
 }
 
 /* Holder: into the slot. */
@@ -74,7 +75,7 @@ static inline void wf_push_hint(struct wf_proc *p, wf_entry e, weft_hint hint)
 void wf_outside_enter(struct weft_rt *rt);
 void wf_outside_leave(struct weft_rt *rt);
 
-/* Holding the outside lock, enter with something new; false: it is stopping. */
+/* Enter with something new; false: it is stopping. */
 wf_must_check bool wf_outside_accept(struct weft_rt *rt);
 
 /* Between the two: a batch, not empty, into the global queue. */

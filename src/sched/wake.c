@@ -5,6 +5,7 @@
 #include "sched/wake.h"
 
 #include "os/os.h"
+#include "sched/global.h"
 #include "sched/runtime.h"
 #include "sched/thread.h"
 
@@ -44,7 +45,9 @@ bool wf_wake_one(struct wf_group *g)
 		 */
 		if (!wf_cas_weak_acq(&g->sleeping, &seen, seen & ~p->bit))
 			continue;
-		(void)wf_or_rlx(&g->searching, p->bit);
+		/* By flare's rule it stands for one task, and is not seen. */
+		if (wf_policy_of(g)->wake != WEFT_WAKE_FLARE)
+			(void)wf_or_rlx(&g->searching, p->bit);
 		if (rouse(g, p))
 			return true;
 		/* No thread can be made for it; another may still have one. */
@@ -68,6 +71,26 @@ void wf_wake_all(struct wf_group *g)
 	}
 }
 
+/* One of those who search is told that there is work; false: nobody does. */
+static bool claim_searcher(struct wf_group *g)
+{
+	uint64_t seen = wf_load_rlx(&g->searching);
+
+	/* It looks at everything again before it sleeps, so this is advice. */
+	while (seen != 0)
+		if (wf_cas_weak_rlx(&g->searching, &seen, seen & (seen - 1)))
+			return true;
+	return false;
+}
+
+/* Does somebody search who will find a task that is there now? */
+static bool is_searched(struct wf_group *g)
+{
+	if (wf_policy_of(g)->wake == WEFT_WAKE_FLARE)
+		return claim_searcher(g);
+	return wf_load_rlx(&g->searching) != 0;
+}
+
 void wf_wake_for_outside(struct wf_group *g)
 {
 	uint64_t sleeping;
@@ -75,7 +98,7 @@ void wf_wake_for_outside(struct wf_group *g)
 	/* [pair: park.sleep] The task before the look at who sleeps. */
 	wf_fence_seq();
 	sleeping = wf_load_rlx(&g->sleeping);
-	if (sleeping == 0 || wf_load_rlx(&g->searching) != 0)
+	if (sleeping == 0 || is_searched(g))
 		return;
 	if (sleeping != g->all && !wf_load_rlx(&g->coarse))
 		return;
@@ -84,18 +107,35 @@ void wf_wake_for_outside(struct wf_group *g)
 		g = &g->rt->groups[i];
 }
 
-void wf_wake_for_coarse(struct wf_proc *p)
+void wf_wake_for_push(struct wf_proc *p)
 {
 	struct wf_group *g = p->group;
 
-	if (!wf_wake_pays(p, wf_proc_backlog(p)))
+	if (wf_policy_of(g)->wake != WEFT_WAKE_GATE) {
+		/* [pair: park.sleep] The task before the look at who sleeps. */
+		wf_fence_seq();
+	} else if (!wf_is_coarse(p) ||
+		!wf_wake_pays(p, wf_proc_backlog(p) + wf_global_backlog(g))) {
 		return;
+	}
 	/*
-	 * No fence: should a processor that parks at this moment be missed, the
-	 * monitor finds the backlog.
+	 * No fence by the gate's rule: should a processor that parks at this
+	 * moment be missed, the monitor finds the backlog.
 	 */
-	if (wf_load_rlx(&g->sleeping) != 0 && wf_load_rlx(&g->searching) == 0)
+	if (wf_load_rlx(&g->sleeping) != 0 && !is_searched(g))
 		(void)wf_wake_one(g);
+}
+
+/* Is there more, for another than p? */
+static bool more_for_others(struct wf_proc *p)
+{
+	struct wf_group *g = p->group;
+
+	if (wf_policy_of(g)->wake == WEFT_WAKE_GO)
+		return true;
+	if (wf_is_coarse(p))
+		return wf_proc_backlog(p) + wf_global_backlog(g) > 0;
+	return wf_load_rlx(&g->gate_open) && wf_proc_backlog(p) > 1;
 }
 
 void wf_wake_next(struct wf_proc *p)
@@ -104,8 +144,6 @@ void wf_wake_next(struct wf_proc *p)
 
 	if (wf_load_rlx(&g->sleeping) == 0 || wf_load_rlx(&g->searching) != 0)
 		return;
-	if (wf_load_rlx(&p->coarse)
-			? wf_proc_backlog(p) > 0
-			: wf_load_rlx(&g->gate_open) && wf_proc_backlog(p) > 1)
+	if (more_for_others(p))
 		(void)wf_wake_one(g);
 }

@@ -39,8 +39,8 @@
 /* A task was put into the global queue of g from outside. */
 void wf_wake_for_outside(struct wf_group *g);
 
-/* The queue of p, whose tasks are coarse, has grown. */
-void wf_wake_for_coarse(struct wf_proc *p);
+/* A task of p, whose flags (p->coarse) are not zero, was queued by its holder. */
+void wf_wake_for_push(struct wf_proc *p);
 
 /* p, the holder's, searched and found something. */
 void wf_wake_next(struct wf_proc *p);

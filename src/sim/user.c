@@ -11,6 +11,7 @@
 #include <weft/sim.h>
 
 #include "os/os.h"
+#include "sched/global.h"
 #include "sched/proc.h"
 #include "sched/thread.h"
 #include "sim/engine.h"
@@ -67,7 +68,7 @@ static bool work_here(void)
 	if (t == NULL)
 		return false;
 	return wf_proc_backlog(t->proc) > 0 ||
-		wf_inject_len(t->proc->inject) > 0;
+		wf_global_len(t->proc->group) > 0;
 }
 
 void weft_sim_quiesce(void)

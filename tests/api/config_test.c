@@ -152,8 +152,7 @@ static void fields_that_belong_together(void **state)
 	assert_refused_config(&cfg, "max_threads");
 	cfg.max_threads = 4;
 	start_and_stop(&cfg);
-	/* There is one policy, and its name is NULL. */
-	cfg.policy = (const struct weft_policy *)&cfg;
+	cfg.policy = &(weft_policy){ .wake = 3 };
 	assert_refused_config(&cfg, "policy");
 	/* A negative time makes no sense, but for spinning. */
 	cfg = (weft_config){ .quantum_ns = -1 };

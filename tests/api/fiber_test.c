@@ -303,7 +303,7 @@ static void *bad_attributes(void *arg)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		refuse(arg, &bad[i]);
 	bad[0] = (weft_fiber_attr){ .executor = &mine };
-	expect_eq(weft_spawn(&f, bad, echo, NULL), -EINVAL);
+	expect_eq(weft_spawn(&f, bad, echo, NULL), -ENOSYS);
 	expect(f == NULL);
 	return NULL;
 }

@@ -37,6 +37,7 @@ static int release_evaluates(void)
 #undef WF_BASE_ASSERT_H
 #undef wf_debug_assert
 #undef wf_check
+#undef WF_DEBUGGING
 #define WF_DEBUG 1
 #include "base/assert.h"
 

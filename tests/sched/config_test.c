@@ -245,7 +245,7 @@ static void the_sentence_is_optional_and_fits(void **state)
 	assert_int_equal(weft_config_check(&bad, why, 4), -EINVAL);
 	assert_string_equal(why, "wor");
 	assert_int_equal(why[4], 'x');
-	bad = (weft_config){ .policy = (const struct weft_policy *)&bad };
+	bad = (weft_config){ .policy = &(weft_policy){ .steal = 2 } };
 	assert_int_equal(weft_config_check(&bad, NULL, 0), -EINVAL);
 	bad = (weft_config){ .workers = 9, .group_size = 4, .max_threads = 11 };
 	assert_int_equal(weft_config_check(&bad, NULL, 0), -EINVAL);

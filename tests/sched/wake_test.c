@@ -172,15 +172,15 @@ static void coarse_tasks_from_inside(void **state)
 	for (size_t n = 1; n <= 10; n++) {
 		kit_fill(0, 1);
 		assert_int_equal(wf_wake_pays(&kit.procs[0], n), n > 6);
-		wf_wake_for_coarse(&kit.procs[0]);
+		wf_wake_for_push(&kit.procs[0]);
 		assert_int_equal(kit_woken(), n > 6);
 	}
 	wf_store_rlx(&g->searching, 8);
-	wf_wake_for_coarse(&kit.procs[0]);
+	wf_wake_for_push(&kit.procs[0]);
 	assert_int_equal(kit_woken(), 0);
 	wf_store_rlx(&g->searching, 0);
 	wf_store_rlx(&g->sleeping, 0);
-	wf_wake_for_coarse(&kit.procs[0]);
+	wf_wake_for_push(&kit.procs[0]);
 	assert_int_equal(kit_woken(), 0);
 }
 
