@@ -65,6 +65,12 @@ void wf_inbox_push(struct wf_inbox *inbox, struct wf_batch *batch);
 size_t wf_inbox_take(struct wf_inbox *mine, struct wf_inbox *from,
 	size_t sharers, size_t max, struct wf_batch *out, bool *rest);
 
+/* Is there a rest in out?  Its processor. */
+static inline bool wf_inbox_has_rest(struct wf_inbox *mine)
+{
+	return wf_load_rlx(&mine->out) != NULL;
+}
+
 /* True: who took the last ones, and all it did before, is seen. */
 static inline bool wf_inbox_is_empty(struct wf_inbox *inbox)
 {

@@ -11,7 +11,8 @@ void wf_inject_push(struct wf_inject *q, struct wf_batch *batch)
 {
 	wf_debug_assert(batch->count > 0, "an empty batch cannot be pushed");
 	wf_lock(&q->back_lock);
-	wf_store_rlx(&q->pushed, wf_load_rlx(&q->pushed) + batch->count);
+	/* [pair: inject.pushed] All that was done before. */
+	wf_store_rel(&q->pushed, wf_load_rlx(&q->pushed) + batch->count);
 	wf_batch_append(&q->back, batch);
 	wf_unlock(&q->back_lock);
 }

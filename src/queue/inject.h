@@ -55,6 +55,16 @@ void wf_inject_push(struct wf_inject *q, struct wf_batch *batch);
 /* Append up to max tasks, the oldest first, to out.  Anyone.  How many. */
 size_t wf_inject_take(struct wf_inject *q, size_t max, struct wf_batch *out);
 
+/*
+ * Does any task wait?  With all that its submitter did before the push, unless
+ * somebody has taken it meanwhile.
+ */
+static inline bool wf_inject_has_any(struct wf_inject *q)
+{
+	/* [pair: inject.pushed] */
+	return wf_load_acq(&q->pushed) != wf_load_rlx(&q->taken);
+}
+
 /* How many were ever pushed: the place of a task that is pushed next. */
 static inline uint64_t wf_inject_pushed(struct wf_inject *q)
 {

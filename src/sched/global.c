@@ -72,6 +72,8 @@ void wf_global_push(
 
 static size_t take_bounded(struct wf_group *g, size_t max, struct wf_batch *out)
 {
+	/* Before: what comes into the list later may be younger than all. */
+	bool listed = wf_inject_has_any(&g->inject);
 	size_t n = 0;
 	weft_task *task;
 
@@ -79,24 +81,30 @@ static size_t take_bounded(struct wf_group *g, size_t max, struct wf_batch *out)
 		wf_batch_add(out, task);
 		n++;
 	}
-	return n > 0 ? n : wf_inject_take(&g->inject, max, out);
+	if (n > 0 || !listed || wf_bounded_len(&g->bounded) != 0)
+		return n; /* one is on its way, and older */
+	return wf_inject_take(&g->inject, max, out);
 }
 
-/* From the own inbox, or when that is empty from another's. */
+/*
+ * The rest of the last chain first.  Then from each inbox in turn, the first
+ * that has something: so what is in that of a processor which computes, or has
+ * been stopped, waits for a chain of each of the others at most.
+ */
 static size_t take_inboxes(struct wf_proc *p, struct wf_group *g,
 	size_t sharers, size_t max, struct wf_batch *out)
 {
 	bool rest = false;
-	size_t n =
-		wf_inbox_take(&p->inbox, &p->inbox, sharers, max, out, &rest);
-	uint32_t at = (uint32_t)__builtin_ctzll(p->bit);
+	size_t n = 0;
 
+	if (wf_inbox_has_rest(&p->inbox))
+		n = wf_inbox_take(
+			&p->inbox, &p->inbox, sharers, max, out, &rest);
 	for (uint32_t i = 0; n == 0 && i < g->count; i++) {
-		struct wf_proc *q = &g->procs[(at + i) % g->count];
+		struct wf_proc *q = &g->procs[p->inbox_turn++ % g->count];
 
-		if (q != p)
-			n = wf_inbox_take(
-				&p->inbox, &q->inbox, sharers, max, out, &rest);
+		n = wf_inbox_take(
+			&p->inbox, &q->inbox, sharers, max, out, &rest);
 	}
 	if (rest)
 		wf_wake_for_outside(p->group);

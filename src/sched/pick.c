@@ -71,6 +71,7 @@ weft_task *wf_grab(
 	}
 	if (wf_global_take(p, g, sharers, max, &batch) == 0)
 		return NULL;
+	p->tick_waits = false;
 	wf_bump(&p->counters.grabs, 1);
 	first = wf_batch_take(&batch);
 	while ((task = wf_batch_take(&batch)) != NULL)
@@ -250,7 +251,7 @@ static bool is_turn(struct wf_proc *p)
 	uint64_t left = wf_load_rlx(&p->runq.tail);
 
 	if (wf_global_len(p->group) == 0)
-		return false;
+		return p->tick_waits = false;
 	if (wf_policy_of(p->group)->locks == WEFT_LOCKS_SHORT)
 		return true;
 	if (!p->tick_waits)

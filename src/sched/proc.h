@@ -105,8 +105,9 @@ struct wf_proc {
 	struct wf_stack_cache stacks;
 	struct wf_random random;
 	int64_t gap_ns;			/* how long it is idle, lately */
-	uint64_t tick_mark;		/* lock-free: see sched/pick.h */
-	bool tick_waits;		/* there is one */
+	uint32_t inbox_turn;		/* lock-free: see sched/global.c */
+	bool tick_waits;		/* lock-free: for the queue's head to */
+	uint64_t tick_mark;		/* reach this; see sched/pick.c */
 
 	/* Part 3: others take from here. */
 	_Atomic(wf_entry) slot wf_aligned(WF_FALSE_SHARING);

@@ -155,25 +155,38 @@ static size_t loop_stacks(struct weft_rt *rt)
 	return (size_t)rt->proc_count * 2;
 }
 
-/* The monitor, and one thread: the others come when they are needed. */
+/* As a waker does, but p has no thread yet.  0, -EAGAIN, -ENOMEM. */
+static int start_thread(struct weft_rt *rt, struct wf_proc *p)
+{
+	struct wf_group *g = p->group;
+	int err;
+
+	(void)wf_and_rlx(&g->sleeping, ~p->bit);
+	err = wf_thread_start(rt, p);
+	if (err)
+		/* [pair: park.bit] As it was. */
+		(void)wf_or_rel(&g->sleeping, p->bit);
+	return err;
+}
+
+/*
+ * The monitor, and one thread: the others come when they are needed.  In the
+ * lock-free mode they all come now, since it takes locks to make one; those
+ * that fail are tried again when they are needed.
+ */
 static int start_threads(struct weft_rt *rt)
 {
 	int err = 0;
 
 	if (rt->proc_count > 1)
 		err = wf_monitor_start(rt);
-	if (err)
+	if (!err)
+		err = start_thread(rt, rt->procs);
+	if (err || rt->policy.locks == WEFT_LOCKS_SHORT)
 		return err;
-	/* As a waker does; nobody else is there yet. */
-	(void)wf_and_rlx(&rt->groups->sleeping, ~rt->procs->bit);
-	err = wf_thread_start(rt, rt->procs);
-	/* To make a thread takes locks; those that fail are made later. */
-	for (uint32_t i = 0; !err && rt->policy.locks == WEFT_LOCKS_NONE &&
-		i < rt->group_count;
-		i++)
-		while (wf_wake_one(&rt->groups[i]))
-			continue;
-	return err;
+	for (uint32_t i = 1; i < rt->proc_count; i++)
+		(void)start_thread(rt, &rt->procs[i]);
+	return 0;
 }
 
 int wf_rt_open_memory(struct weft_rt *rt)

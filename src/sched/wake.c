@@ -6,6 +6,7 @@
 
 #include "os/os.h"
 #include "sched/global.h"
+#include "sched/quiet.h"
 #include "sched/runtime.h"
 #include "sched/thread.h"
 
@@ -18,6 +19,9 @@ static bool rouse(struct wf_group *g, struct wf_proc *p)
 	struct wf_thread *t = wf_load_rlx(&p->thread);
 
 	wf_store_rlx(&p->woken_ns, wf_os_now_ns());
+	/* It does this itself when it gets up, but it may have been stopped. */
+	if (wf_policy_of(g)->locks == WEFT_LOCKS_NONE && g->rt->monitor.started)
+		wf_monitor_rouse(g->rt);
 	if (t != NULL) {
 		/* [pair: park.word] The last we do to the thread. */
 		wf_store_rel(&t->word, 1);
@@ -29,6 +33,9 @@ static bool rouse(struct wf_group *g, struct wf_proc *p)
 	(void)wf_and_rlx(&g->searching, ~p->bit);
 	/* [pair: park.bit] As it was. */
 	(void)wf_or_rel(&g->sleeping, p->bit);
+	/* [pair: quiet.idlers] Who looked meanwhile saw it awake. */
+	wf_fence_seq();
+	wf_quiet_tell(g->rt);
 	return false;
 }
 

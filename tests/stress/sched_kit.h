@@ -143,12 +143,23 @@ static inline int64_t kit_median(const char *what, int64_t *ns, size_t n)
 /* ------------------------------------------------------------------------ */
 /* Runtimes; on the test's own thread. */
 
+/*
+ * With the policy that the environment says, if it does: the same tests are run
+ * with several.
+ */
 static inline weft_rt *kit_start(const weft_config *cfg)
 {
+	const char *words = getenv("WEFT_TEST_POLICY");
+	weft_config with = cfg ? *cfg : (weft_config){ 0 };
+	weft_policy policy;
 	weft_rt *rt = NULL;
 
 	kit_watch();
-	assert_int_equal(weft_rt_start(&rt, cfg), 0);
+	if (words != NULL && with.policy == NULL) {
+		assert_int_equal(weft_policy_parse(&policy, words, NULL, 0), 0);
+		with.policy = &policy;
+	}
+	assert_int_equal(weft_rt_start(&rt, &with), 0);
 	assert_non_null(rt);
 	return rt;
 }
