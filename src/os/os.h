@@ -26,11 +26,12 @@
 #include "base/compiler.h"
 
 /*
- * Who am I.  One word per thread, NULL until set.  Never inlined: the compiler
- * must not carry the address of a thread-local across a switch.
+ * Who am I.  One word per thread, NULL until set; set returns what it was.
+ * Never inlined: the compiler must not carry the address of a thread-local
+ * across a switch.
  */
 wf_noinline void *wf_os_self(void);
-wf_noinline void wf_os_self_set(void *self);
+wf_noinline void *wf_os_self_set(void *self);
 
 /*
  * Sleep while *word is expected, until a wake or the deadline (monotonic

@@ -29,22 +29,21 @@ size_t wf_global_len_other(struct wf_group *g, const weft_policy *policy)
 static void push_bounded(
 	struct wf_group *g, struct wf_proc *p, struct wf_batch *batch)
 {
-	_Atomic(uint64_t) *overflows = &g->rt->outside.overflows;
 	weft_task *task;
 
-	while (wf_inject_len(&g->inject) == 0) {
-		task = wf_batch_take(batch);
-		if (task == NULL)
-			return;
-		if (!wf_bounded_push(&g->bounded, task)) {
-			wf_batch_put_back(batch, task);
-			break;
-		}
+	while ((task = wf_batch_take(batch)) != NULL) {
+		if (wf_inject_len(&g->inject) == 0 &&
+			wf_bounded_push(&g->bounded, task))
+			continue;
+		wf_batch_put_back(batch, task);
+		break;
 	}
+	if (wf_batch_is_empty(batch))
+		return;
 	if (p != NULL)
 		wf_bump(&p->counters.overflows, batch->count);
 	else
-		(void)wf_add_rlx(overflows, batch->count);
+		(void)wf_add_rlx(&g->rt->outside.overflows, batch->count);
 	wf_inject_push(&g->inject, batch);
 }
 

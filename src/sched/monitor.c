@@ -109,7 +109,8 @@ static bool look_at_group(
 	struct wf_group *g, struct wf_monitor_seen *seen, int64_t now_ns)
 {
 	uint64_t sleeping = wf_load_rlx(&g->sleeping);
-	struct sight sight = { 0 };
+	struct sight sight = { .coarse = wf_policy_of(g)->wake !=
+			WEFT_WAKE_GATE };
 	bool open;
 
 	for (uint32_t i = 0; i < g->count; i++) {

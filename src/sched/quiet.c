@@ -53,8 +53,7 @@ static bool is_quiet(struct weft_rt *rt)
 {
 	uint64_t before = parkings(rt);
 
-	return all_sleep(rt) && nothing_waits(rt) && all_sleep(rt) &&
-		parkings(rt) == before;
+	return nothing_waits(rt) && all_sleep(rt) && parkings(rt) == before;
 }
 
 static int wait_quiet(struct weft_rt *rt, weft_time deadline)

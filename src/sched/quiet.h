@@ -7,14 +7,13 @@
  * words, read one after the other.  Whoever asks reads
  *
  *	1. parkings	how often processors went to sleep, in all
- *	2. sleeping	all of them do
- *	3. the global queues	they are empty
- *	4. sleeping	all of them do
- *	5. parkings	it is the number of 1
+ *	2. the global queues	they are empty
+ *	3. sleeping	all of them do
+ *	4. parkings	it is the number of 1
  *
- * A task that was ready before is seen in 3 if nobody took it.  Who took it was
- * awake then, and seen in 4 unless it has gone to sleep since; then it counted
- * in parkings first, so 5 differs from 1, unless that was before 1 too.  The
+ * A task that was ready before is seen in 2 if nobody took it.  Who took it was
+ * awake then, and seen in 3 unless it has gone to sleep since; then it counted
+ * in parkings first, so 4 differs from 1, unless that was before 1 too.  The
  * same goes for the tasks that it had left to others: who takes from a queue,
  * or a slot, is seen by the owner before that parks.
  *

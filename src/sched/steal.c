@@ -176,7 +176,8 @@ weft_task *wf_search_abroad(struct wf_search *s)
 			task = wf_grab_share(p, g, false);
 		for (uint32_t j = 0; g != p->group && !task && j < g->count;
 			j++)
-			if (wf_is_coarse(&g->procs[j]))
+			if (wf_is_coarse(&g->procs[j]) &&
+				wf_proc_backlog(&g->procs[j]) > 1)
 				task = take_from(p, &g->procs[j], false);
 		if (task != NULL)
 			return task;

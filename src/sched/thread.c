@@ -37,7 +37,7 @@ static void thread_main(void *arg)
 	struct wf_thread *t = arg;
 	weft_task *task;
 
-	wf_os_self_set(t);
+	(void)wf_os_self_set(t);
 	if (wf_overflow_enter(&t->alternate) != 0)
 		(void)wf_add_rlx(&t->rt->thread_fails, 1);
 	wf_bump(&t->proc->counters.wakes, 1);
@@ -51,7 +51,7 @@ static void thread_main(void *arg)
 		give_stack(t->rt, t->spent);
 	}
 	wf_overflow_leave(&t->alternate);
-	wf_os_self_set(NULL);
+	(void)wf_os_self_set(NULL);
 	farewell(t);
 }
 

@@ -51,6 +51,16 @@ struct wf_thread {
 	struct wf_proc *proc;		/* held; never NULL */
 	weft_fiber *current;		/* running; NULL in loop or task */
 	struct wf_stack *stack;		/* that we are on */
+	struct weft_rt *rt;		/* fixed */
+
+	/* Of a visitor only, see sched/visit.h; a thread has all of it zero. */
+	bool visitor;
+	weft_executor *executor;	/* whose tasks it runs */
+	struct wf_thread *host;		/* whom wf_enter found before */
+	struct wf_batch *inlined;	/* exec/inline.c: what it runs next */
+	struct wf_san *below;		/* of the stack it resumes from */
+	void *result;			/* ENDED */
+
 	uint32_t budget;		/* calls left until current gives way */
 	uint32_t budget_full;		/* fixed */
 	uint32_t inlines;		/* children left to run, for a unit */
@@ -63,15 +73,6 @@ struct wf_thread {
 	weft_task *handed;		/* what a new loop runs first */
 	struct wf_san *san_left;	/* of the stack that was left */
 
-	/* Of a visitor only, see sched/visit.h; a thread has all of it zero. */
-	bool visitor;
-	weft_executor *executor;	/* whose tasks it runs */
-	struct wf_thread *host;		/* whom wf_enter found before */
-	struct wf_batch *inlined;	/* exec/inline.c: what it runs next */
-	struct wf_san *below;		/* of the stack it resumes from */
-	void *result;			/* ENDED */
-
-	struct weft_rt *rt;		/* fixed */
 	struct wf_context own;		/* of the system's stack, while left */
 	struct wf_san san;		/* and its name for the sanitizers */
 	struct wf_os_altstack alternate;

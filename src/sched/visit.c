@@ -11,30 +11,8 @@
 #include "sched/runtime.h"
 #include "sched/submit.h"
 
-/* Read only: their caches are empty, their clock is 0, nothing stops. */
-static struct wf_proc proc_none;
+struct wf_proc wf_proc_none;
 struct weft_rt wf_rt_none;
-
-void wf_visit_begin(struct wf_thread *v, weft_executor *e)
-{
-	v->host = wf_os_self();
-	v->visitor = true;
-	v->executor = e;
-	v->inlined = NULL;
-	v->proc = &proc_none;
-	v->rt = &wf_rt_none;
-	v->current = NULL;
-	v->stack = NULL;
-	v->refused = NULL;
-	v->after = WF_AFTER_NOTHING;
-	v->budget_full = WF_COOP_BUDGET;
-	wf_os_self_set(v);
-}
-
-void wf_visit_end(struct wf_thread *v)
-{
-	wf_os_self_set(v->host);
-}
 
 bool wf_visit_is_inside(weft_executor *e)
 {
@@ -122,7 +100,7 @@ static wf_may_switch void visit_fiber(struct wf_thread *v, weft_fiber *f)
 	v->current = f;
 	v->stack = f->stack;
 	v->san_left = v->below;
-	wf_budget_fill(v);
+	v->budget = WF_COOP_BUDGET;
 	wf_store_rlx(&f->ready_us, 0);
 	wf_san_leave(v->below, &f->stack->san);
 	wf_context_switch(&v->own, &f->context);
@@ -155,6 +133,7 @@ static void resume(struct wf_thread *v, weft_fiber *f)
 
 	if (f->stack == NULL)
 		begin(f, &b);
+	v->refused = NULL;
 	visit_fiber(v, f);
 	while (!settle(v, f)) {
 		v->refused = f;

@@ -35,17 +35,33 @@
 
 #include "base/compiler.h"
 #include "fiber/fiber.h"
+#include "os/os.h"
 #include "sched/thread.h"
 
-/* What a visitor has for a runtime. */
+/* What a visitor has: empty caches, no clock, nothing that stops.  Read only. */
+extern struct wf_proc wf_proc_none;
 extern struct weft_rt wf_rt_none;
 
 /*
  * From here on this thread runs tasks of e, until end, in the same frame; v is
  * the caller's memory and needs no initialisation.  Visits nest.
  */
-void wf_visit_begin(struct wf_thread *v, weft_executor *e);
-void wf_visit_end(struct wf_thread *v);
+static inline void wf_visit_begin(struct wf_thread *v, weft_executor *e)
+{
+	v->visitor = true;
+	v->executor = e;
+	v->inlined = NULL;
+	v->proc = &wf_proc_none;
+	v->rt = &wf_rt_none;
+	v->current = NULL;
+	v->stack = NULL;
+	v->host = wf_os_self_set(v);
+}
+
+static inline void wf_visit_end(struct wf_thread *v)
+{
+	(void)wf_os_self_set(v->host);
+}
 
 /* Are we in a visit of e, or in a fiber on it, however deep? */
 bool wf_visit_is_inside(weft_executor *e);

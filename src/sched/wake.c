@@ -39,7 +39,11 @@ static bool rouse(struct wf_group *g, struct wf_proc *p)
 	return false;
 }
 
-bool wf_wake_one(struct wf_group *g)
+/*
+ * Wake the lowest sleeper of g that can be woken; false: there is none.  Then
+ * fails tells whether there was one whose thread could not be made.
+ */
+static bool wake_lowest(struct wf_group *g, bool *fails)
 {
 	uint64_t seen = wf_load_rlx(&g->sleeping), tried = 0;
 
@@ -59,8 +63,27 @@ bool wf_wake_one(struct wf_group *g)
 			return true;
 		/* No thread can be made for it; another may still have one. */
 		tried |= p->bit;
+		*fails = true;
 		seen = wf_load_rlx(&g->sleeping);
 	}
+	return false;
+}
+
+bool wf_wake_one(struct wf_group *g)
+{
+	struct weft_rt *rt = g->rt;
+	bool fails = false;
+
+	if (wake_lowest(g, &fails))
+		return true;
+	/*
+	 * Who was tried seemed to be awake meanwhile, and a task may have been
+	 * left to it: then somebody of another group looks for it here.
+	 */
+	for (uint32_t i = 0; fails && i < rt->group_count; i++)
+		if (wf_global_len(g) != 0 && &rt->groups[i] != g &&
+			wake_lowest(&rt->groups[i], &(bool){ false }))
+			return true;
 	return false;
 }
 
@@ -109,9 +132,7 @@ void wf_wake_for_outside(struct wf_group *g)
 		return;
 	if (sleeping != g->all && !wf_load_rlx(&g->coarse))
 		return;
-	/* Whose thread cannot be made is replaced by a neighbour's. */
-	for (uint32_t i = 0; !wf_wake_one(g) && i < g->rt->group_count; i++)
-		g = &g->rt->groups[i];
+	(void)wf_wake_one(g);
 }
 
 void wf_wake_for_push(struct wf_proc *p)
@@ -149,6 +170,9 @@ void wf_wake_next(struct wf_proc *p)
 {
 	struct wf_group *g = p->group;
 
+	if (wf_policy_of(g)->wake != WEFT_WAKE_GATE)
+		/* [pair: park.sleep] Who relied on us slept before. */
+		wf_fence_seq();
 	if (wf_load_rlx(&g->sleeping) == 0 || wf_load_rlx(&g->searching) != 0)
 		return;
 	if (more_for_others(p))

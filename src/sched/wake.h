@@ -45,7 +45,10 @@ void wf_wake_for_push(struct wf_proc *p);
 /* p, the holder's, searched and found something. */
 void wf_wake_next(struct wf_proc *p);
 
-/* Wake the lowest sleeper of g; false if there is none that can be woken. */
+/*
+ * Wake the lowest sleeper of g; if none that there is can be woken, and tasks
+ * wait in the global queue, one of another group.  False: nobody.
+ */
 bool wf_wake_one(struct wf_group *g);
 
 /* Wake all that have a thread, for the last time: the runtime ends. */

@@ -64,10 +64,13 @@ void *wf_os_self(void)
 	return wf_sim_on() ? wf_sim->current->self : NULL;
 }
 
-void wf_os_self_set(void *self)
+void *wf_os_self_set(void *self)
 {
+	void *before = wf_os_self();
+
 	if (wf_sim_on())
 		wf_sim->current->self = self;
+	return before;
 }
 
 int wf_os_futex_wait(

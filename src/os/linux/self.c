@@ -13,8 +13,12 @@ void *wf_os_self(void)
 	return self_;
 }
 
-void wf_os_self_set(void *self)
+void *wf_os_self_set(void *self)
 {
+	void *before;
+
 	__asm__ volatile("");
+	before = self_;
 	self_ = self;
+	return before;
 }
