@@ -132,7 +132,7 @@ struct weft_fiber {
 	_Atomic(uint32_t) state;	/* STATE; any thread */
 	_Atomic(uint32_t) ready_us;	/* READY; read by anyone */
 
-	/* Part 2: zero in a free one, but for epoch, since_ns and the last two. */
+	/* Part 2: zero in a free one, but for epoch and the last three. */
 	_Atomic(uint64_t) wait wf_aligned(WF_CACHE_LINE);	/* WAIT */
 	_Atomic(const char *) name;
 	_Atomic(void *) entry;		/* its function, once it has a stack */

@@ -38,13 +38,13 @@ static struct wf_bounded_cell *claim(struct wf_bounded *q,
 
 		if (off < 0)
 			return NULL;
+		/*
+		 * [pair: bounded.empty] That we took it, and all we did before,
+		 * is seen by who finds nothing left.
+		 */
 		if (off > 0) {
 			i = wf_load_rlx(side);
 		} else if (wf_cas_weak_rel(side, &i, i + 1)) {
-			/*
-			 * [pair: bounded.empty] That we took it, and all we did
-			 * before, is seen by who finds nothing left.
-			 */
 			*index = i;
 			return cell;
 		}

@@ -48,13 +48,15 @@ static void set_bit(struct wf_proc *p)
 	struct wf_group *g = p->group;
 
 	/*
-	 * [pair: runq.consume] [pair: slot.take] Thieves that took from us are
-	 * seen to be awake by who sees us sleep (sched/quiet.h).
+	 * [pair: runq.consume] Thieves that took from us are seen to be awake
+	 * by who sees us sleep (sched/quiet.h).
 	 */
 	(void)wf_load_acq(&p->runq.head);
+	/* [pair: slot.take] The same. */
 	(void)wf_load_acq(&p->slot);
-	/* [pair: park.bit] Who takes it sees the processor as we left it. */
+	/* [pair: park.bit] Who sees it counted sees us as we are. */
 	(void)wf_add_rel(&g->parkings, 1);
+	/* [pair: park.bit] Who takes it sees the processor as we left it. */
 	(void)wf_or_rel(&g->sleeping, p->bit);
 	/*
 	 * [pair: park.sleep] The bit before the last look at the queues;

@@ -38,7 +38,7 @@
 #include "os/os.h"
 #include "sched/thread.h"
 
-/* What a visitor has: empty caches, no clock, nothing that stops.  Read only. */
+/* What a visitor has; read only: empty caches, no clock, nothing that stops. */
 extern struct wf_proc wf_proc_none;
 extern struct weft_rt wf_rt_none;
 

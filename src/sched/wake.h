@@ -39,7 +39,7 @@
 /* A task was put into the global queue of g from outside. */
 void wf_wake_for_outside(struct wf_group *g);
 
-/* A task of p, whose flags (p->coarse) are not zero, was queued by its holder. */
+/* A task was queued by the holder of p, whose flags (coarse) are not zero. */
 void wf_wake_for_push(struct wf_proc *p);
 
 /* p, the holder's, searched and found something. */

@@ -143,13 +143,15 @@ static inline int64_t kit_median(const char *what, int64_t *ns, size_t n)
 /* ------------------------------------------------------------------------ */
 /* Runtimes; on the test's own thread. */
 
-/*
- * With the policy that the environment says, if it does: the same tests are run
- * with several.
- */
+/* The same tests are run with several policies; NULL: the default. */
+static inline const char *kit_policy(void)
+{
+	return getenv("WEFT_TEST_POLICY");
+}
+
 static inline weft_rt *kit_start(const weft_config *cfg)
 {
-	const char *words = getenv("WEFT_TEST_POLICY");
+	const char *words = kit_policy();
 	weft_config with = cfg ? *cfg : (weft_config){ 0 };
 	weft_policy policy;
 	weft_rt *rt = NULL;
