@@ -58,6 +58,7 @@ static void one_round(const struct bench *b, struct bench_result *r)
 	if (r->err)
 		return;
 	r->ops = s.ops;
+	r->cpu_ns[r->rounds] = (double)s.cpu_ns / (double)s.ops;
 	r->ns[r->rounds++] = (double)s.ns / (double)s.ops;
 	r->cpu_ms += (double)s.cpu_ns / 1e6;
 	r->user_ms += (double)s.user_ns / 1e6;
@@ -78,6 +79,7 @@ static void conclude(struct bench_result *r)
 	if (r->rounds == 0)
 		return;
 	qsort(r->ns, r->rounds, sizeof(r->ns[0]), by_size);
+	qsort(r->cpu_ns, r->rounds, sizeof(r->cpu_ns[0]), by_size);
 	r->total_ms = bench_median(r) * (double)r->ops / 1e6;
 	r->cpu_ms /= r->rounds;
 	r->user_ms /= r->rounds;

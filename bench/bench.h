@@ -76,6 +76,7 @@ struct bench_result {
 	unsigned rounds;
 	uint64_t ops;			/* in the last round */
 	double ns[BENCH_ROUNDS_MAX];	/* per operation; sorted at the end */
+	double cpu_ns[BENCH_ROUNDS_MAX];	/* the same of all threads */
 	double total_ms;		/* of ops at the median */
 	double cpu_ms;			/* all threads; mean of the rounds */
 	double user_ms;			/* of that, known to be user code */
@@ -101,6 +102,11 @@ long bench_peak_rss_kb(void);
 static inline double bench_median(const struct bench_result *r)
 {
 	return r->ns[r->rounds / 2];
+}
+
+static inline double bench_cpu_median(const struct bench_result *r)
+{
+	return r->cpu_ns[r->rounds / 2];
 }
 
 static inline double bench_min(const struct bench_result *r)

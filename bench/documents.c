@@ -50,7 +50,7 @@ const struct bench_load bench_single_spawner = {
 	.what = "one fiber spawns 1,000, each yields 10 times",
 	.run = single_spawner,
 	.needs = BENCH_YIELD,
-	.workers = { 1, 4 },
+	.workers = { 1, 2, 4 },
 };
 
 #define SLOW_NS (100 * WF_NS_PER_US)
@@ -96,7 +96,7 @@ const struct bench_load bench_slow_thread = {
 	.what = "as above, beside one that computes 100 us",
 	.run = slow_thread,
 	.needs = BENCH_YIELD,
-	.workers = { 1, 4 },
+	.workers = { 1, 2, 4 },
 };
 
 #define SPAWNERS 10
@@ -147,5 +147,6 @@ const struct bench_load bench_different_spawners = {
 	.what = "10 spawn 1,000 each, each yields 100 times",
 	.run = different_spawners,
 	.needs = BENCH_YIELD,
-	.workers = { 1, 8 },
+	.workers = { 1, 2, 8 },
+	.pool = 4,
 };

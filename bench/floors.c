@@ -3,7 +3,7 @@
  * bench/floors.c - the floors: what nothing built on top can go below.
  *
  * First the machine (atomics, cache lines, the kernel), then the lowest rooms
- * of weft (switch, local queue, stacks).  Everything else is judged in
+ * of weft (switch, local queue, stacks, strand).  Everything else is judged in
  * multiples of floor-cas of the same run, because the machine's own speed
  * differs from day to day.
  */
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <weft/task.h>
 
 #include "arch/context.h"
 #include "base/atomic.h"
@@ -295,7 +297,8 @@ static int floor_steal(uint64_t *ops, int64_t *ns)
 		start = wf_os_now_ns();
 		for (int v = 0; v < VICTIMS; v++) {
 			wf_runq_init(thief, slots[VICTIMS], QUEUE_CAP);
-			forget(wf_runq_steal(thief, &q[v], false, SIZE_MAX, &moved));
+			forget(wf_runq_steal(
+				thief, &q[v], false, SIZE_MAX, &moved));
 			done += moved;
 		}
 		*ns += wf_os_now_ns() - start;
@@ -336,6 +339,38 @@ close_pool:
 	return err;
 }
 
+static void do_nothing(weft_task *t)
+{
+	forget(t);
+}
+
+/* One task at a time, all the way through, and nobody else there. */
+static int floor_strand(uint64_t *ops, int64_t *ns)
+{
+	weft_executor *manual, *strand;
+	weft_task task = { .run = do_nothing };
+	int64_t start;
+	int err = weft_manual_create(&manual), end_err;
+
+	if (err)
+		return err;
+	err = weft_strand_create(&strand, manual);
+	if (err)
+		goto destroy_manual;
+	start = wf_os_now_ns();
+	for (uint64_t i = 0; i < *ops && !err; i++) {
+		err = weft_submit(strand, &task, WEFT_HINT_DEFAULT);
+		if (weft_manual_run(manual, 1) != 1)
+			err = -EILSEQ;
+	}
+	*ns = wf_os_now_ns() - start;
+	end_err = weft_executor_destroy(strand);
+	err = err ? err : end_err;
+destroy_manual:
+	end_err = weft_executor_destroy(manual);
+	return err ? err : end_err;
+}
+
 #define MACHINE "machine"
 #define WEFT "weft"
 
@@ -362,5 +397,7 @@ const struct bench bench_floors[] = {
 		.run = floor_steal },
 	{ "floor-stack", "stack from the cache and back", WEFT, 1, 4000000, 3,
 		.run = floor_stack },
+	{ "floor-strand", "strand, submit and run a task", WEFT, 1, 1000000, 8,
+		.run = floor_strand },
 	{ 0 },
 };

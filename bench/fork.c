@@ -52,7 +52,7 @@ static uint64_t tree_nodes(unsigned depth)
 /* The deepest tree that has no more than that share of the nodes. */
 static unsigned tree_depth(const struct bench_job *j)
 {
-	uint64_t nodes = bench_scaled(j, tree_nodes(TREE_DEPTH));
+	uint64_t nodes = bench_forks(j, tree_nodes(TREE_DEPTH));
 	unsigned depth = 0;
 
 	while (tree_nodes(depth + 1) <= nodes)
@@ -178,7 +178,7 @@ static unsigned fib_n(const struct bench_job *j)
 	unsigned n = 2;
 
 	(void)fib_expected(FIB_N, &all);
-	all = bench_scaled(j, all);
+	all = bench_forks(j, all);
 	while (fib_expected(n + 1, &calls), calls <= all)
 		n++;
 	return n;

@@ -85,7 +85,7 @@ static int64_t look(struct bench_facts *f, uint64_t n, uint64_t rss_before)
 
 static int million(struct bench_job *j)
 {
-	uint64_t n = bench_scaled(j, FIBERS), rss, started;
+	uint64_t n = bench_many(j, FIBERS), rss, started;
 	struct crowd c = { 0 };
 	int64_t looked;
 	int err, wait_err;

@@ -44,7 +44,13 @@ void bench_plan_floor(struct bench_plan *p, const struct bench *floor)
 		add(p, floor);
 }
 
-static void add_load(struct bench_plan *p, const struct bench_load *load,
+/* The smaller of two numbers of rounds, of which 0 is no limit. */
+static unsigned fewer(unsigned a, unsigned b)
+{
+	return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
+void bench_plan_row(struct bench_plan *p, const struct bench_load *load,
 	const struct bench_impl *on, unsigned workers, double scale)
 {
 	bool judged = on == &bench_weft && workers == 1;
@@ -55,7 +61,7 @@ static void add_load(struct bench_plan *p, const struct bench_load *load,
 		.workers = workers,
 		.limit = judged ? load->limit : 0,
 		.measure = bench_load_measure,
-		.rounds = load->rounds,
+		.rounds = fewer(load->rounds, on->rounds),
 		.hidden = on == &bench_plain,
 		.load = load,
 		.on = on,
@@ -66,28 +72,29 @@ static void add_load(struct bench_plan *p, const struct bench_load *load,
 		add(p, &b);
 }
 
+/* With every number of workers. */
+static void add_load(struct bench_plan *p, const struct bench_load *load,
+	const struct bench_impl *on, const struct bench_wish *wish)
+{
+	for (int k = 0; k < BENCH_WORKERS && load->workers[k] > 0; k++)
+		bench_plan_row(p, load, on,
+			wish->workers ? wish->workers : load->workers[k],
+			wish->scale);
+}
+
 void bench_plan_load(struct bench_plan *p, const struct bench_load *load,
 	const struct bench_wish *wish, bool named)
 {
 	size_t first = p->n;
 
-	for (size_t i = 0; bench_impls[i] != NULL; i++) {
-		const struct bench_impl *on = bench_impls[i];
-		bool asked = wish->impl == on && named;
-
-		if ((wish->impl != NULL && wish->impl != on) ||
-			(!bench_fits(load, on) && !asked))
-			continue;
-		for (int k = 0; k < 2; k++) {
-			unsigned workers = wish->workers ? wish->workers
-							 : load->workers[k];
-
-			if (workers > 0)
-				add_load(p, load, on, workers, wish->scale);
-		}
-	}
+	for (size_t i = 0; i < wish->n_impls; i++)
+		if (named || bench_fits(load, wish->impl[i]))
+			add_load(p, load, wish->impl[i], wish);
+	for (size_t i = 0; wish->n_impls == 0 && bench_impls[i] != NULL; i++)
+		if (bench_fits(load, bench_impls[i]))
+			add_load(p, load, bench_impls[i], wish);
 	if (p->n > first && load->plain != NULL)
-		add_load(p, load, &bench_plain, 1, wish->scale);
+		bench_plan_row(p, load, &bench_plain, 1, wish->scale);
 	for (size_t i = first; i < p->n; i++)
 		p->row[i].named = named;
 }

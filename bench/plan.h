@@ -7,7 +7,8 @@
 
 #include "bench/bench.h"
 
-#define BENCH_PLAN_MAX 160
+#define BENCH_PLAN_MAX 1024
+#define BENCH_IMPLS_MAX 16
 
 struct bench_plan {
 	struct bench row[BENCH_PLAN_MAX];
@@ -16,7 +17,8 @@ struct bench_plan {
 
 /* How workloads are to be run. */
 struct bench_wish {
-	const struct bench_impl *impl;	/* NULL: all that can */
+	const struct bench_impl *impl[BENCH_IMPLS_MAX];
+	size_t n_impls;			/* 0: bench_impls, as far as they can */
 	unsigned workers;		/* 0: as the workload says */
 	double scale;
 };
@@ -30,6 +32,10 @@ void bench_plan_floor(struct bench_plan *p, const struct bench *floor);
  */
 void bench_plan_load(struct bench_plan *p, const struct bench_load *load,
 	const struct bench_wish *wish, bool named);
+
+/* One row of a workload. */
+void bench_plan_row(struct bench_plan *p, const struct bench_load *load,
+	const struct bench_impl *on, unsigned workers, double scale);
 
 /* Add, hidden, what the rows so far are compared with. */
 void bench_plan_complete(struct bench_plan *p);

@@ -1,137 +1,99 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/pool.c - the baseline: a thread pool with one shared queue.
+ * bench/pool.c - the baseline: fibers on weft's own pool of threads, which has
+ * one shared queue, a mutex and a condition variable.
  *
- * What most programs begin with: a mutex, a condition variable, a list of
- * allocated tasks.  A task cannot wait without keeping its thread, so there is
- * neither yield nor join nor suspend here, and the workload itself runs on the
- * thread that started the pool.
+ * A fiber is the same there, and so are all its calls; what differs is who runs
+ * it.
  */
 #include "bench/workloads.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
-struct pool_task {
+static weft_executor *pool;
+
+struct call {
 	void (*fn)(void *);
 	void *arg;
-	struct pool_task *next;
 };
 
-static struct pool {
-	pthread_mutex_t lock;
-	pthread_cond_t more;
-	/* Under the lock. */
-	struct pool_task *head;
-	struct pool_task **tail;
-	bool stopping;
-	/* Only whoever starts and stops it. */
-	pthread_t *threads;
-	unsigned n;
-} pool = { .lock = PTHREAD_MUTEX_INITIALIZER,
-	.more = PTHREAD_COND_INITIALIZER };
-
-static int submit(void (*fn)(void *), void *arg)
+static void *call(void *arg)
 {
-	struct pool_task *t = malloc(sizeof(*t));
+	struct call c = *(struct call *)arg;
 
-	if (t == NULL)
+	free(arg);
+	c.fn(c.arg);
+	return NULL;
+}
+
+/* weft_rt_go, for a pool. */
+static int remote(void (*fn)(void *), void *arg)
+{
+	const weft_fiber_attr attr = { .executor = pool };
+	struct call *c = malloc(sizeof(*c));
+	weft_fiber *fiber;
+	int err;
+
+	if (c == NULL)
 		return -ENOMEM;
-	*t = (struct pool_task){ .fn = fn, .arg = arg };
-	pthread_mutex_lock(&pool.lock);
-	*pool.tail = t;
-	pool.tail = &t->next;
-	pthread_cond_signal(&pool.more);
-	pthread_mutex_unlock(&pool.lock);
-	return 0;
+	*c = (struct call){ fn, arg };
+	err = weft_spawn(&fiber, &attr, call, c);
+	if (err)
+		free(c);
+	else
+		weft_detach(fiber);
+	return err;
 }
 
-/* The next task; NULL when the pool stops and nothing is left. */
-static struct pool_task *take(void)
+static void *job_fiber(void *job)
 {
-	struct pool_task *t;
-
-	pthread_mutex_lock(&pool.lock);
-	while (pool.head == NULL && !pool.stopping)
-		pthread_cond_wait(&pool.more, &pool.lock);
-	t = pool.head;
-	if (t != NULL) {
-		pool.head = t->next;
-		if (pool.head == NULL)
-			pool.tail = &pool.head;
-	}
-	pthread_mutex_unlock(&pool.lock);
-	return t;
+	return (void *)(intptr_t)bench_job_run(job);
 }
 
-static void *work(void *unused)
+static int run_inside(struct bench_job *j)
 {
-	struct pool_task *t;
+	const weft_fiber_attr attr = { .executor = pool };
+	weft_fiber *fiber;
+	void *result = NULL;
+	int err = weft_spawn(&fiber, &attr, job_fiber, j);
 
-	while ((t = take()) != NULL) {
-		void (*fn)(void *) = t->fn;
-		void *arg = t->arg;
-
-		free(t);
-		fn(arg);
-	}
-	return unused;
-}
-
-static void stop(void)
-{
-	pthread_mutex_lock(&pool.lock);
-	pool.stopping = true;
-	pthread_cond_broadcast(&pool.more);
-	pthread_mutex_unlock(&pool.lock);
-	for (unsigned i = 0; i < pool.n; i++)
-		pthread_join(pool.threads[i], NULL);
-	free(pool.threads);
-	pool.threads = NULL;
-}
-
-static int start(unsigned threads)
-{
-	pool.head = NULL;
-	pool.tail = &pool.head;
-	pool.stopping = false;
-	pool.n = 0;
-	pool.threads = calloc(threads, sizeof(pool.threads[0]));
-	if (pool.threads == NULL)
-		return -ENOMEM;
-	while (pool.n < threads) {
-		int err =
-			pthread_create(&pool.threads[pool.n], NULL, work, NULL);
-
-		if (err) {
-			stop();
-			return -err;
-		}
-		pool.n++;
-	}
-	return 0;
+	if (!err)
+		err = weft_join(fiber, &result, WEFT_FOREVER);
+	return err ? err : (int)(intptr_t)result;
 }
 
 static int run(struct bench_job *j)
 {
-	int err = start(j->bench->workers);
+	int err = weft_pool_create(&pool, j->bench->workers), stop_err;
 
 	if (err)
 		return err;
-	err = bench_job_run(j);
-	stop();
+	err = j->bench->load->outside ? bench_job_run(j) : run_inside(j);
+	stop_err = weft_executor_destroy(pool);
 	if (j->s.cpu_ns == 0)
 		j->s.cpu_ns = bench_cpu_ns() - j->start_cpu_ns;
-	return err;
+	return err ? err : stop_err;
 }
 
 const struct bench_impl bench_pool = {
 	.name = "pool",
-	.what = "threads with one shared queue, the baseline",
-	/* It is slow enough that a tenth of the work tells as much. */
+	.what = "fibers on threads with one shared queue, the baseline",
+	.can = BENCH_YIELD | BENCH_JOIN | BENCH_SUSPEND,
+	/*
+	 * It is slow enough that a tenth of the work tells as much.  A fork is
+	 * slower still: whoever joins waits behind all that is in the queue,
+	 * with a stack of its own.
+	 */
 	.share = 0.1,
+	.forks = 0.2,
+	.rounds = 5,
 	.run = run,
-	.remote = submit,
-	.go = submit,
+	.remote = remote,
+	.go = weft_go,
+	.spawn = weft_spawn,
+	.join = weft_join,
+	.yield = weft_yield,
+	.suspend = weft_suspend,
+	.wake = weft_wake,
 };

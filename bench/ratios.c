@@ -34,17 +34,25 @@ static double ratio(
 static void print_ratio(double r)
 {
 	if (r > 0)
-		printf(" %12.2f", r);
+		printf(" %8.2f", r);
 	else
-		printf(" %12s", "-");
+		printf(" %8s", "-");
 }
 
 struct row {
 	unsigned workers;
-	double pool[2]; /* on 1 worker, and on the most */
+	double pool[3]; /* on 1 worker, on 2, and on more */
 	double one;
 	double plain;
 };
+
+/* How many times faster than the pool, with that many workers. */
+static double than_pool(const struct bench_view *v,
+	const struct bench_load *load, unsigned workers)
+{
+	return ratio(bench_view_of(v, load, &bench_pool, workers),
+		bench_view_of(v, load, &bench_weft, workers));
+}
 
 /* Is there anything to compare? */
 static bool compare(const struct bench_view *v, const struct bench_load *load,
@@ -57,16 +65,31 @@ static bool compare(const struct bench_view *v, const struct bench_load *load,
 	more = bench_view_of(v, load, &bench_weft, most);
 	*row = (struct row){
 		.workers = most,
-		.pool = { ratio(bench_view_of(v, load, &bench_pool, 1), one),
-			ratio(bench_view_of(v, load, &bench_pool, most),
-				more) },
+		.pool = { than_pool(v, load, 1), than_pool(v, load, 2),
+			most > 2 ? than_pool(v, load, most) : 0 },
 		.one = most > 1 ? ratio(one, more) : 0,
 		.plain = ratio(bench_view_of(v, load, &bench_plain, 1), more),
 	};
-	if (most == 1)
-		row->pool[1] = 0;
 	return load != &bench_idle &&
-		row->pool[0] + row->pool[1] + row->one + row->plain > 0;
+		row->pool[0] + row->pool[1] + row->pool[2] + row->one +
+			row->plain >
+		0;
+}
+
+/*
+ * weft is never slower than the pool, and where the queue is all there is to it
+ * a few times faster.  To one decimal place, as the limit is printed: what only
+ * computes takes as long on either.
+ */
+static void print_judgement(
+	const struct bench_load *load, const struct row *row)
+{
+	double limit = load->pool > 0 ? load->pool : 1;
+
+	if (row->pool[1] > 0)
+		printf("  %s %.1f times the pool",
+			row->pool[1] >= limit - 0.05 ? "reaches" : "BELOW",
+			limit);
 }
 
 void bench_print_ratios(const struct bench_view *v)
@@ -78,15 +101,16 @@ void bench_print_ratios(const struct bench_view *v)
 		if (!compare(v, bench_loads[i], &row))
 			continue;
 		if (!begun)
-			printf("\n%-18s  w %12s %12s %12s %12s\n", "ratio",
-				"pool/weft, 1", "pool/weft, w", "weft 1/w",
-				"plain/weft w");
+			printf("\n%-18s %2s %8s %8s %8s %8s %8s  limit\n",
+				"weft is faster by", "w", "pool, 1", "pool, 2",
+				"pool, w", "1 worker", "plain");
 		begun = true;
 		printf("%-18s %2u", bench_loads[i]->name, row.workers);
-		print_ratio(row.pool[0]);
-		print_ratio(row.pool[1]);
+		for (int k = 0; k < 3; k++)
+			print_ratio(row.pool[k]);
 		print_ratio(row.one);
 		print_ratio(row.plain);
+		print_judgement(bench_loads[i], &row);
 		printf("\n");
 	}
 }

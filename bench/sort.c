@@ -266,5 +266,5 @@ const struct bench_load bench_merge_sort = {
 	.run = few_forked,
 	.plain = few_called,
 	.needs = BENCH_JOIN,
-	.workers = { 1, 4 },
+	.workers = { 1, 2, 4 },
 };

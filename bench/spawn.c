@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench/spawn.c - many short fibers: in batches, one after another, from
- * outside; and a few long ones.
- *
- * None of them waits, so the baseline can do these too.
+ * outside; and a few long ones.  None of them waits.
  *
  * Reads next: bench/fork.c
  */
@@ -71,6 +69,7 @@ const struct bench_load bench_spawn_join = {
 	.workers = { 1, 2 },
 	.limit = 8,
 	.slower = 1.15,
+	.pool = 8,
 };
 
 struct chain {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench/starve.c - two fibers wake each other, always to run next, beside one
- * that yields ten times and then stops them.
+ * that yields ten times and then stops them; and many such pairs.
  *
  * Whoever lets `next' go on without end starves the third, and the two never
- * stop.  Then they do it themselves, after a while: -ETIME.
+ * stop.  Then they do it themselves, after a while: -ETIME.  How often the two
+ * run before that depends on the scheduler; so that it can be told what `next'
+ * is worth, the pairs do it so many times and no more.
  *
  * There is one token.  Who has it gives it to the other one and waits for it to
  * come back; each player has a slot to wait in:
@@ -40,6 +42,7 @@ struct player {
 struct game {
 	struct player player[2];
 	_Atomic(bool) stop;
+	uint64_t hops; /* of each player; 0: until it is stopped */
 	int64_t give_up_ns;
 	weft_group ended;
 };
@@ -93,6 +96,8 @@ static bool is_over(struct player *p)
 {
 	if (wf_load_rlx(&p->game->stop) || bench_failed())
 		return true;
+	if (p->game->hops > 0)
+		return p->hops == p->game->hops;
 	if (p->hops % 1024 != 0 || wf_os_now_ns() < p->game->give_up_ns)
 		return false;
 	bench_fail(-ETIME);
@@ -123,6 +128,14 @@ static void yield_and_stop(void *arg)
 	weft_group_done(&g->ended);
 }
 
+static void set_up(struct game *g)
+{
+	for (int i = 0; i < 2; i++)
+		g->player[i] = (struct player){ .awaiter.commit = wait_in_slot,
+			.game = g,
+			.other = &g->player[1 - i] };
+}
+
 /*
  * Returns how often the token went over, or -errno.  If not all of them could
  * be started, those that were stop at once.
@@ -134,10 +147,7 @@ static int64_t play_once(void)
 	void *const arg[3] = { &g, &g.player[0], &g.player[1] };
 	int started = 0, err = 0, wait_err;
 
-	for (int i = 0; i < 2; i++)
-		g.player[i] = (struct player){ .awaiter.commit = wait_in_slot,
-			.game = &g,
-			.other = &g.player[1 - i] };
+	set_up(&g);
 	weft_group_add(&g.ended, 3);
 	while (started < 3 &&
 		(err = bench_on.go(fn[started], arg[started])) == 0)
@@ -175,4 +185,53 @@ const struct bench_load bench_starve = {
 	.run = starve,
 	.needs = BENCH_YIELD | BENCH_SUSPEND,
 	.workers = { 1, 2 },
+};
+
+#define PAIRS 100
+#define HOPS 1000
+
+/* Somebody who is alone learns that something failed, and ends. */
+static int start_pair(struct game *g)
+{
+	int started = 0, err = 0;
+
+	set_up(g);
+	weft_group_add(&g->ended, 2);
+	while (started < 2 &&
+		(err = bench_on.go(play, &g->player[started])) == 0)
+		started++;
+	weft_group_add(&g->ended, started - 2);
+	if (err)
+		bench_fail(err);
+	if (started > 0)
+		give(&g->player[0]);
+	return err;
+}
+
+static int pairs(struct bench_job *j)
+{
+	struct game g[PAIRS] = { 0 };
+	uint64_t hops = bench_many(j, HOPS);
+	int started = 0, err = 0;
+
+	bench_begin(j);
+	while (started < PAIRS && !err) {
+		g[started].hops = hops;
+		err = start_pair(&g[started++]);
+	}
+	for (int i = 0; i < started; i++) {
+		int wait_err = weft_group_wait(&g[i].ended, WEFT_FOREVER);
+
+		err = err ? err : wait_err;
+	}
+	bench_end(j, 2 * PAIRS * hops);
+	return err;
+}
+
+const struct bench_load bench_pairs = {
+	.name = "pairs",
+	.what = "100 pairs, two wake each other to run next",
+	.run = pairs,
+	.needs = BENCH_SUSPEND,
+	.workers = { 1, 2, 4 },
 };

@@ -14,7 +14,7 @@
 #include "bench/workloads.h"
 #include "os/os.h"
 
-static const char *reason(const struct bench *b, int err)
+const char *bench_reason(const struct bench *b, int err)
 {
 	if (err == -ENODEV)
 		return "needs two CPUs";
@@ -38,7 +38,7 @@ void bench_print_tsv(
 			continue;
 		if (r->err) {
 			fprintf(stderr, "weft: %s (%s): not measured: %s\n",
-				b->name, b->impl, reason(b, r->err));
+				b->name, b->impl, bench_reason(b, r->err));
 			continue;
 		}
 		printf("%s\t%s\t%u\t%llu\t%.3f\t%.3f\t%.3f\t%ld\n", b->name,
@@ -77,7 +77,7 @@ static void print_floor(const struct bench_view *v, const struct bench *b,
 
 	if (r->err) {
 		printf("%-18s %-38s not measured: %s\n", b->name, b->what,
-			reason(b, r->err));
+			bench_reason(b, r->err));
 		return;
 	}
 	printf("%-18s %-38s %10.2f %10.2f", b->name, b->what, bench_median(r),
@@ -126,7 +126,7 @@ static double outside_percent(const struct bench_view *v, const struct bench *b,
 	return share < 0 ? 0 : share * 100;
 }
 
-static double percent(uint64_t part, uint64_t all)
+double bench_percent(uint64_t part, uint64_t all)
 {
 	return all ? 100.0 * (double)part / (double)all : 0;
 }
@@ -141,8 +141,10 @@ static void print_sources(const struct bench_result *r)
 		return;
 	}
 	printf(" %5.1f %5.1f %5.1f %5.1f %8.1f %7.1f",
-		percent(s->lifo, s->ticks), percent(s->local, s->ticks),
-		percent(s->global, s->ticks), percent(s->stolen, s->ticks),
+		bench_percent(s->lifo, s->ticks),
+		bench_percent(s->local, s->ticks),
+		bench_percent(s->global, s->ticks),
+		bench_percent(s->stolen, s->ticks),
 		(double)s->wakes / r->rounds,
 		(double)s->wakes_futile / r->rounds);
 }
@@ -172,11 +174,11 @@ static void print_limit(const struct bench_view *v, const struct bench *b,
 }
 
 static void print_load(const struct bench_view *v, const struct bench *b,
-	const struct bench_result *r)
+	const struct bench_result *r, int width)
 {
-	printf("%-18s %-5s %2u", b->name, b->impl, b->workers);
+	printf("%-18s %-*s %2u", b->name, width, b->impl, b->workers);
 	if (r->err) {
-		printf("  not measured: %s\n", reason(b, r->err));
+		printf("  not measured: %s\n", bench_reason(b, r->err));
 		return;
 	}
 	printf(" %10.2f %10.2f", bench_median(r), bench_min(r));
@@ -190,9 +192,24 @@ static void print_load(const struct bench_view *v, const struct bench *b,
 	printf("\n");
 }
 
+/* Of the widest implementation's name. */
+static int impl_width(const struct bench_view *v)
+{
+	size_t most = 5;
+
+	for (size_t i = 0; i < v->plan->n; i++) {
+		size_t n = strlen(v->plan->row[i].impl);
+
+		if (v->plan->row[i].load != NULL && n > most)
+			most = n;
+	}
+	return (int)most;
+}
+
 /* idle has no operation; bench/facts.c tells about it, unless it failed. */
 static void print_loads(const struct bench_view *v)
 {
+	int width = impl_width(v);
 	bool begun = false;
 
 	for (size_t i = 0; i < v->plan->n; i++) {
@@ -202,13 +219,13 @@ static void print_loads(const struct bench_view *v)
 			(b->load == &bench_idle && !v->results[i].err))
 			continue;
 		if (!begun)
-			printf("\n%-18s %-5s %2s %10s %10s %9s %8s %5s %5s "
+			printf("\n%-18s %-*s %2s %10s %10s %9s %8s %5s %5s "
 			       "%5s %5s %5s %8s %7s  limit\n",
-				"workload", "impl", "w", "ns", "min ns",
+				"workload", width, "impl", "w", "ns", "min ns",
 				"x cas", "cpu ms", "out %", "lifo%", "loc %",
 				"glob%", "stol%", "wakes", "futile");
 		begun = true;
-		print_load(v, b, &v->results[i]);
+		print_load(v, b, &v->results[i], width);
 	}
 }
 

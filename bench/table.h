@@ -15,6 +15,12 @@ void bench_print_tables(const struct bench_plan *p,
 void bench_print_tsv(
 	const struct bench_plan *p, const struct bench_result *results);
 
+/* Why a row was not measured. */
+const char *bench_reason(const struct bench *b, int err);
+
+/* 0 of nothing. */
+double bench_percent(uint64_t part, uint64_t all);
+
 /* In one of bench_print_tables, and in bench/ratios.c. */
 struct bench_view {
 	const struct bench_plan *plan;

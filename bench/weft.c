@@ -55,7 +55,8 @@ static int look(struct bench_sources *from)
 
 static int run(struct bench_job *j)
 {
-	weft_config config = { .workers = j->bench->workers };
+	weft_config config = { .workers = j->bench->workers,
+		.policy = j->bench->on->policy };
 	int64_t stopping;
 	int err, look_err, stop_err;
 
@@ -77,6 +78,7 @@ const struct bench_impl bench_weft = {
 	.what = "fibers on a work-stealing scheduler",
 	.can = BENCH_YIELD | BENCH_JOIN | BENCH_SUSPEND,
 	.share = 1,
+	.forks = 1,
 	.run = run,
 	.remote = remote,
 	.go = weft_go,

@@ -18,6 +18,7 @@ const struct bench_load *const bench_loads[] = {
 	&bench_merge_sort,
 	&bench_different_spawners,
 	&bench_starve,
+	&bench_pairs,
 	&bench_yields,
 	&bench_switch2,
 	&bench_spawn_join,
@@ -29,12 +30,6 @@ const struct bench_load *const bench_loads[] = {
 	&bench_sort,
 	&bench_million,
 	&bench_idle,
-	NULL,
-};
-
-const struct bench_impl *const bench_impls[] = {
-	&bench_weft,
-	&bench_pool,
 	NULL,
 };
 
@@ -77,6 +72,14 @@ uint64_t bench_scaled(const struct bench_job *j, uint64_t n)
 uint64_t bench_many(const struct bench_job *j, uint64_t n)
 {
 	return at_least_one((double)n * j->bench->scale * j->bench->on->share);
+}
+
+uint64_t bench_forks(const struct bench_job *j, uint64_t n)
+{
+	const struct bench_impl *on = j->bench->on;
+
+	return at_least_one(
+		(double)n * j->bench->scale * on->share * on->forks);
 }
 
 void bench_begin(struct bench_job *j)
@@ -146,5 +149,6 @@ const struct bench_impl bench_plain = {
 	.what = "plain calls, no scheduler",
 	.can = BENCH_YIELD | BENCH_JOIN | BENCH_SUSPEND,
 	.share = 1,
+	.forks = 1,
 	.run = run_plain,
 };

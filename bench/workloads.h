@@ -45,6 +45,9 @@ struct bench_impl {
 	const char *what;
 	unsigned can;			/* BENCH_YIELD and so on */
 	double share;			/* of bench_many that it can bear */
+	double forks;			/* of that, where all are forks */
+	unsigned rounds;		/* at most; 0: as many as asked for */
+	const struct weft_policy *policy;	/* NULL: the default */
 
 	int (*run)(struct bench_job *j);
 	int (*remote)(void (*fn)(void *), void *arg);	/* from outside */
@@ -65,8 +68,23 @@ extern struct bench_impl bench_on;
 
 extern const struct bench_impl bench_weft, bench_pool, bench_plain;
 
-/* The implementations that can be asked for.  Ends with a NULL. */
+/* Those that are measured unless others are asked for.  Ends with a NULL. */
 extern const struct bench_impl *const bench_impls[];
+
+/* How many policies there can be in one run, and bytes of the words of one. */
+#define BENCH_POLICIES_MAX 64
+#define BENCH_WORDS_BYTES 128
+
+/*
+ * One of bench_impls by its name, or weft with a policy by the words of it; its
+ * name is then what weft_policy_print makes of them.  On an error why says what
+ * is wrong, as weft_policy_parse does.
+ */
+int bench_impl_find(const char *name, const struct bench_impl **im, char *why,
+	size_t why_bytes);
+
+/* With so many different numbers of workers a workload is measured. */
+#define BENCH_WORKERS 3
 
 struct bench_load {
 	const char *name;
@@ -75,7 +93,7 @@ struct bench_load {
 	/* The same user code as plain calls; NULL: there is none. */
 	int (*plain)(struct bench_job *j);
 	unsigned needs;			/* BENCH_YIELD and so on */
-	unsigned workers[2];		/* 0 in the second: only the first */
+	unsigned workers[BENCH_WORKERS];	/* 0: no more of them */
 	unsigned rounds;		/* at most; 0: as many as asked for */
 	bool outside;			/* run is called on a plain thread */
 	bool apart;			/* in a process of its own */
@@ -86,16 +104,18 @@ struct bench_load {
 					   the time of 1 worker */
 	double faster;			/* 2 workers: at least so many times
 					   the speed of 1 worker */
+	double pool;			/* 2 workers: at least so many times
+					   the speed of the pool; 0: 1 */
 };
 
 /* All workloads, in the order of the table.  Ends with a NULL. */
 extern const struct bench_load *const bench_loads[];
 
 extern const struct bench_load bench_single_spawner, bench_slow_thread,
-	bench_merge_sort, bench_different_spawners, bench_starve, bench_yields,
-	bench_switch2, bench_spawn_join, bench_spawn_tree, bench_fib,
-	bench_chained_spawn, bench_remote_spawn, bench_coarse, bench_sort,
-	bench_million, bench_idle;
+	bench_merge_sort, bench_different_spawners, bench_starve, bench_pairs,
+	bench_yields, bench_switch2, bench_spawn_join, bench_spawn_tree,
+	bench_fib, bench_chained_spawn, bench_remote_spawn, bench_coarse,
+	bench_sort, bench_million, bench_idle;
 
 /* Can it run there? */
 static inline bool bench_fits(
@@ -116,6 +136,7 @@ int bench_job_run(struct bench_job *j);
  */
 uint64_t bench_scaled(const struct bench_job *j, uint64_t n);
 uint64_t bench_many(const struct bench_job *j, uint64_t n);
+uint64_t bench_forks(const struct bench_job *j, uint64_t n);
 
 /* The work begins; it has ended, and that many operations are done. */
 void bench_begin(struct bench_job *j);

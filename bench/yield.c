@@ -72,6 +72,7 @@ const struct bench_load bench_yields = {
 	.workers = { 1, 2 },
 	.limit = 8,
 	.slower = 1.15,
+	.pool = 8,
 };
 
 static int switch2(struct bench_job *j)

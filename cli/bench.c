@@ -2,9 +2,9 @@
 /*
  * cli/bench.c - weft bench: measure, and print tables or lines for a program.
  *
- * Reads next: bench/floors.c, bench/workloads.h
+ * Reads next: cli/policies.c, bench/floors.c, bench/workloads.h
  */
-#include "cli/cli.h"
+#include "cli/bench.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,61 +12,63 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench/plan.h"
+#include "bench/policies.h"
 #include "bench/table.h"
 #include "bench/workloads.h"
 
 #define ROUNDS_DEFAULT 15
 #define WORKERS_MAX 4096
 #define SCALE_MAX 1000
-#define NAMES_MAX 64
 
-struct request {
-	const char *names[NAMES_MAX];
-	size_t n;
-	struct bench_wish wish;
-	unsigned rounds;
-	bool tsv;
-	bool list;
-	bool help;
-};
+static const char *const options[] = { "--help", "--impl", "--list", "--page",
+	"--policies", "--rounds", "--scale", "--tsv", "--workers", NULL };
 
-static const char *const options[] = { "--help", "--impl", "--list", "--rounds",
-	"--scale", "--tsv", "--workers", NULL };
+static const char usage[] =
+	"usage: weft bench [name...] [--workers N] [--impl NAME] [--rounds N]\n"
+	"                  [--scale X] [--tsv] [--list]\n"
+	"       weft bench --policies [name...] [--impl NAME] [--page FILE]\n"
+	"                  [the other options]\n"
+	"\n"
+	"Measures the named benches, or all.  'floors' stands for all floors.\n"
+	"\n"
+	"  --workers N  workloads on N workers (default: on 1, and on 2 or "
+	"more)\n"
+	"  --impl NAME  workloads on this implementation; may be given more "
+	"than once:\n"
+	"               weft\n"
+	"               pool, the baseline: threads with one shared queue\n"
+	"               words of a policy with commas between, such as "
+	"mutex,steal-one\n"
+	"  --rounds N   rounds of each, 1 to %d (default %d, of policies "
+	"%d);\n"
+	"               their median is the result\n"
+	"  --scale X    workloads of X times their size (default 1)\n"
+	"  --policies   the heuristics of the scheduler compared, in the "
+	"workloads of\n"
+	"               the documents or those named; with --impl, only "
+	"these\n"
+	"  --page FILE  and a page with charts, for a browser\n"
+	"  --tsv        one line each, separated by tabs:\n"
+	"               workload impl workers ops ns_per_op total_ms cpu_ms "
+	"peak_rss_kb;\n"
+	"               of policies also min_ns cpu_ns ratio lifo local global "
+	"stolen\n"
+	"               wakes futile\n"
+	"  --list       only say what there is\n"
+	"\n"
+	"x cas: multiples of a compare-and-swap in the same run; out %%: CPU "
+	"time that\n"
+	"is not user code; lifo, loc, glob, stol: where tasks came from.\n";
 
 static void help(void)
 {
-	printf("usage: weft bench [name...] [--workers N] [--impl NAME] "
-	       "[--rounds N]\n"
-	       "                  [--scale X] [--tsv] [--list]\n"
-	       "\n"
-	       "Measures the named benches, or all.  'floors' stands for all "
-	       "floors.\n"
-	       "\n"
-	       "  --workers N  workloads on N workers (default: on 1, and on 2 "
-	       "or more)\n"
-	       "  --impl NAME  workloads only on this implementation: weft, or "
-	       "pool, which\n"
-	       "               is the baseline: threads with one shared queue\n"
-	       "  --rounds N   rounds of each, 1 to %d (default %d); their\n"
-	       "               median is the result\n"
-	       "  --scale X    workloads of X times their size (default 1)\n"
-	       "  --tsv        one line each, separated by tabs:\n"
-	       "               workload impl workers ops ns_per_op total_ms "
-	       "cpu_ms peak_rss_kb\n"
-	       "  --list       only say what there is\n"
-	       "\n"
-	       "x cas: multiples of a compare-and-swap in the same run; "
-	       "out %%: CPU time that\n"
-	       "is not user code; lifo, loc, glob, stol: where tasks came "
-	       "from.\n",
-		BENCH_ROUNDS_MAX, ROUNDS_DEFAULT);
+	printf(usage, BENCH_ROUNDS_MAX, ROUNDS_DEFAULT, CLI_POLICIES_ROUNDS);
 }
 
 /* Is there a bench of that name?  If not, say which ones there are. */
 static int check_name(const char *name)
 {
-	const char *names[NAMES_MAX + 1] = { "floors" };
+	const char *names[CLI_BENCH_NAMES + 1] = { "floors" };
 	size_t n = 1;
 
 	for (const struct bench *b = bench_floors; b->name; b++)
@@ -79,14 +81,14 @@ static int check_name(const char *name)
 	return cli_unknown("bench", name, names);
 }
 
-static int parse_name(struct request *r, const char *name)
+static int parse_name(struct cli_bench_request *r, const char *name)
 {
 	int err = check_name(name);
 
 	for (size_t i = 0; i < r->n; i++)
 		if (strcmp(r->names[i], name) == 0)
 			return err;
-	if (!err && r->n < NAMES_MAX)
+	if (!err && r->n < CLI_BENCH_NAMES)
 		r->names[r->n++] = name;
 	return err;
 }
@@ -112,7 +114,7 @@ static int parse_number(
 	return CLI_OK;
 }
 
-static int parse_scale(struct request *r, const char *word)
+static int parse_scale(struct cli_bench_request *r, const char *word)
 {
 	char *end;
 	double x;
@@ -133,27 +135,48 @@ static int parse_scale(struct request *r, const char *word)
 	return CLI_OK;
 }
 
-static int parse_impl(struct request *r, const char *word)
+static int parse_impl(struct cli_bench_request *r, const char *word)
 {
-	const char *names[8] = { NULL };
+	struct bench_wish *wish = &r->wish;
+	const struct bench_impl *im;
+	char why[300];
 
 	if (word == NULL) {
 		fprintf(stderr, "weft: --impl needs a name behind it\n");
 		return CLI_USAGE;
 	}
-	for (size_t i = 0; bench_impls[i] != NULL; i++) {
-		names[i] = bench_impls[i]->name;
-		if (strcmp(names[i], word) == 0) {
-			r->wish.impl = bench_impls[i];
-			return CLI_OK;
-		}
+	if (bench_impl_find(word, &im, why, sizeof(why)) != 0) {
+		fprintf(stderr,
+			"weft: --impl %s: neither weft nor pool nor a policy: "
+			"%s\n",
+			word, why);
+		return CLI_USAGE;
 	}
-	return cli_unknown("implementation", word, names);
+	for (size_t i = 0; i < wish->n_impls; i++)
+		if (wish->impl[i] == im)
+			return CLI_OK;
+	if (wish->n_impls == BENCH_IMPLS_MAX) {
+		fprintf(stderr, "weft: more than %d times --impl\n",
+			BENCH_IMPLS_MAX);
+		return CLI_USAGE;
+	}
+	wish->impl[wish->n_impls++] = im;
+	return CLI_OK;
+}
+
+static int parse_page(struct cli_bench_request *r, const char *word)
+{
+	if (word == NULL || word[0] == '\0') {
+		fprintf(stderr, "weft: --page needs a file behind it\n");
+		return CLI_USAGE;
+	}
+	r->page = word;
+	return CLI_OK;
 }
 
 /* An option with a value; value is NULL at the end of the line. */
 static int parse_valued(
-	struct request *r, const char *option, const char *value)
+	struct cli_bench_request *r, const char *option, const char *value)
 {
 	if (strcmp(option, "--rounds") == 0)
 		return parse_number(
@@ -165,34 +188,56 @@ static int parse_valued(
 		return parse_scale(r, value);
 	if (strcmp(option, "--impl") == 0)
 		return parse_impl(r, value);
+	if (strcmp(option, "--page") == 0)
+		return parse_page(r, value);
 	return cli_unknown("option", option, options);
 }
 
-static int parse(int argc, char **argv, struct request *r)
+/* Is it an option without a value? */
+static bool parse_flag(struct cli_bench_request *r, const char *word)
+{
+	const struct {
+		const char *name;
+		bool *flag;
+	} flags[] = { { "--tsv", &r->tsv }, { "--list", &r->list },
+		{ "--help", &r->help }, { "--policies", &r->policies } };
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (strcmp(flags[i].name, word) == 0) {
+			*flags[i].flag = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int parse(int argc, char **argv, struct cli_bench_request *r)
 {
 	int err = CLI_OK;
 
-	*r = (struct request){ .rounds = ROUNDS_DEFAULT, .wish.scale = 1 };
+	*r = (struct cli_bench_request){ .wish.scale = 1 };
 	for (int i = 0; i < argc && !err; i++) {
-		if (strcmp(argv[i], "--tsv") == 0)
-			r->tsv = true;
-		else if (strcmp(argv[i], "--list") == 0)
-			r->list = true;
-		else if (strcmp(argv[i], "--help") == 0)
-			r->help = true;
-		else if (argv[i][0] != '-')
-			err = parse_name(r, argv[i]);
-		else {
-			const char *option = argv[i];
+		const char *word = argv[i];
 
+		if (parse_flag(r, word))
+			continue;
+		if (word[0] != '-')
+			err = parse_name(r, word);
+		else
 			err = parse_valued(
-				r, option, argv[++i < argc ? i : argc]);
-		}
+				r, word, argv[++i < argc ? i : argc]);
 	}
+	if (!err && r->page != NULL && !r->policies) {
+		fprintf(stderr, "weft: --page goes with --policies\n");
+		err = CLI_USAGE;
+	}
+	if (r->rounds == 0)
+		r->rounds = r->policies ? CLI_POLICIES_ROUNDS : ROUNDS_DEFAULT;
 	return err;
 }
 
-static bool wanted(const struct request *r, const char *name, const char *all)
+static bool wanted(
+	const struct cli_bench_request *r, const char *name, const char *all)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (strcmp(r->names[i], name) == 0 ||
@@ -201,7 +246,7 @@ static bool wanted(const struct request *r, const char *name, const char *all)
 	return r->n == 0;
 }
 
-static void make_plan(const struct request *r, struct bench_plan *p)
+static void make_plan(const struct cli_bench_request *r, struct bench_plan *p)
 {
 	for (const struct bench *b = bench_floors; b->name; b++)
 		if (wanted(r, b->name, "floors"))
@@ -212,7 +257,7 @@ static void make_plan(const struct request *r, struct bench_plan *p)
 	bench_plan_complete(p);
 }
 
-static void print_list(const struct request *r)
+static void print_list(const struct cli_bench_request *r)
 {
 	for (const struct bench *b = bench_floors; b->name; b++)
 		if (wanted(r, b->name, "floors"))
@@ -222,16 +267,20 @@ static void print_list(const struct request *r)
 			printf("%-18s %s\n", bench_loads[i]->name,
 				bench_loads[i]->what);
 	for (size_t i = 0; bench_impls[i] != NULL && r->n == 0; i++)
-		printf("--impl %-11s %s\n", bench_impls[i]->name,
+		printf("--impl %-12s %s\n", bench_impls[i]->name,
 			bench_impls[i]->what);
+	for (size_t i = 0; bench_words[i].word != NULL && r->n == 0; i++)
+		if (strcmp(bench_words[i].word, bench_pool.name) != 0)
+			printf("--impl %-12s %s\n", bench_words[i].word,
+				bench_words[i].what);
 }
 
-/* What cannot be measured here is no failure. */
-static int status(const struct bench_plan *p, const struct bench_result *res)
+int cli_bench_status(
+	const struct bench_plan *p, const struct bench_result *results)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (res[i].err && res[i].err != -ENODEV &&
-			res[i].err != -ENOTSUP)
+		if (results[i].err && results[i].err != -ENODEV &&
+			results[i].err != -ENOTSUP)
 			return CLI_FAILED;
 	return CLI_OK;
 }
@@ -240,7 +289,7 @@ int cli_bench(int argc, char **argv)
 {
 	static struct bench_result results[BENCH_PLAN_MAX];
 	static struct bench_plan plan;
-	struct request r;
+	struct cli_bench_request r;
 	int err = parse(argc, argv, &r);
 
 	if (err)
@@ -253,11 +302,13 @@ int cli_bench(int argc, char **argv)
 		print_list(&r);
 		return CLI_OK;
 	}
+	if (r.policies)
+		return cli_policies(&r);
 	make_plan(&r, &plan);
 	bench_plan_run(&plan, r.rounds, isatty(STDERR_FILENO), results);
 	if (r.tsv)
 		bench_print_tsv(&plan, results);
 	else
 		bench_print_tables(&plan, results, r.rounds);
-	return status(&plan, results);
+	return cli_bench_status(&plan, results);
 }

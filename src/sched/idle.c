@@ -41,7 +41,7 @@ static int64_t spin_ns(struct wf_proc *p)
 	int64_t most = p->group->rt->spin_ns;
 	uint64_t others = wf_load_rlx(&p->group->searching) & ~p->bit;
 
-	if (others != 0 || wf_quiet_is_awaited(p->group->rt))
+	if (others != 0)
 		return 0;
 	if (p->gap_ns < most)
 		return 2 * p->gap_ns < most ? 2 * p->gap_ns : most;

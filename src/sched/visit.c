@@ -27,6 +27,7 @@ bool wf_visit_is_inside(weft_executor *e)
 
 /* What the first resume takes out of the fiber, for its first frame. */
 struct beginning {
+	struct wf_context at;
 	void *fn;
 	void *arg;
 	bool has_result;
@@ -67,7 +68,7 @@ static void begin(weft_fiber *f, struct beginning *b)
 	stack = wf_stack_take(&home->outside.stacks, wf_fiber_cls(f));
 	wf_unlock(&home->outside.lock);
 	wf_fiber_adopt(f, stack);
-	wf_context_start(&f->context, wf_stack_top(stack), base, b);
+	wf_context_start(&b->at, wf_stack_top(stack), base, b);
 }
 
 /* The function of f has returned and nobody is on its stack. */
@@ -87,8 +88,9 @@ static void end(weft_fiber *f, void *result)
 		weft_group_done(fibers);
 }
 
-/* Switch to f, which has a stack, until it comes back. */
-static wf_may_switch void visit_fiber(struct wf_thread *v, weft_fiber *f)
+/* Switch to where f goes on, until it comes back. */
+static wf_may_switch void visit_fiber(
+	struct wf_thread *v, weft_fiber *f, struct wf_context *to)
 {
 	struct wf_stack *below = v->host ? v->host->stack : NULL;
 
@@ -103,7 +105,7 @@ static wf_may_switch void visit_fiber(struct wf_thread *v, weft_fiber *f)
 	v->budget = WF_COOP_BUDGET;
 	wf_store_rlx(&f->ready_us, 0);
 	wf_san_leave(v->below, &f->stack->san);
-	wf_context_switch(&v->own, &f->context);
+	wf_context_switch(&v->own, to);
 	wf_san_arrive(v->below, v->san_left);
 	v->current = NULL;
 	v->stack = NULL;
@@ -129,15 +131,18 @@ static bool settle(struct wf_thread *v, weft_fiber *f)
 
 static void resume(struct wf_thread *v, weft_fiber *f)
 {
+	struct wf_context *to = &f->context;
 	struct beginning b;
 
-	if (f->stack == NULL)
+	if (f->stack == NULL) {
 		begin(f, &b);
+		to = &b.at;
+	}
 	v->refused = NULL;
-	visit_fiber(v, f);
+	visit_fiber(v, f, to);
 	while (!settle(v, f)) {
 		v->refused = f;
-		visit_fiber(v, f);
+		visit_fiber(v, f, &f->context);
 	}
 }
 

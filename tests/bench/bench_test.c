@@ -104,6 +104,8 @@ static void samples_come_together(void **state)
 	assert_int_equal((int)(r[0].total_ms * 1e6), 300);
 	assert_int_equal((int)(r[0].cpu_ms * 30), 160);
 	assert_int_equal((int)(r[0].user_ms * 30), 80);
+	/* Of ten operations, the second of three. */
+	assert_int_equal((int)bench_cpu_median(&r[0]), 600000);
 	assert_int_equal(r[0].peak_rss_kb, 4);
 	assert_int_equal(r[0].facts.parked, 4);
 	sum = &r[0].from.ticks;
@@ -112,6 +114,28 @@ static void samples_come_together(void **state)
 
 	assert_int_equal(r[1].rounds, 1);
 	assert_int_equal(r[1].from.wakes_futile, 2);
+}
+
+/* The longest first, then the shortest. */
+static int varies(const struct bench *b, struct bench_sample *s)
+{
+	(void)b;
+	*s = (struct bench_sample){ .ops = 10,
+		.ns = 1,
+		.cpu_ns = times[calls++] };
+	return 0;
+}
+
+static void cpu_time_has_a_median_too(void **state)
+{
+	const struct bench a = { .name = "a", .measure = varies };
+	const struct bench *all[] = { &a };
+	struct bench_result r;
+
+	(void)state;
+	calls = 0;
+	bench_run(all, 1, 3, false, &r);
+	assert_int_equal((int)bench_cpu_median(&r), 30);
 }
 
 /* Two of five rounds are the first and one in the middle. */
@@ -154,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rounds_alternate),
 		cmocka_unit_test(samples_come_together),
+		cmocka_unit_test(cpu_time_has_a_median_too),
 		cmocka_unit_test(few_rounds_are_spread),
 		cmocka_unit_test(every_floor_works),
 	};

@@ -56,13 +56,48 @@ static void wishes_come_true(void **state)
 	assert_int_equal(plan.row[0].workers, 3);
 	assert_true(plan.row[0].named);
 
-	/* What does not fit has no row, unless somebody asks for it. */
-	wish.impl = &bench_pool;
+	/* Several implementations, in the order they were asked for. */
+	wish.impl[0] = &bench_pool;
+	wish.impl[1] = &bench_weft;
+	wish.n_impls = 2;
 	bench_plan_load(&plan, &bench_yields, &wish, false);
-	assert_int_equal(plan.n, 2);
-	bench_plan_load(&plan, &bench_yields, &wish, true);
-	assert_int_equal(plan.n, 3);
+	assert_int_equal(plan.n, 4);
 	assert_ptr_equal(plan.row[2].on, &bench_pool);
+	assert_ptr_equal(plan.row[3].on, &bench_weft);
+}
+
+/* What does not fit has no row, unless somebody asks for it. */
+static void what_cannot_run_is_left_out(void **state)
+{
+	const struct bench_impl simple = { .name = "simple" };
+	struct bench_wish wish = { .workers = 1, .scale = 1 };
+
+	(void)state;
+	empty();
+	wish.impl[0] = &simple;
+	wish.n_impls = 1;
+	bench_plan_load(&plan, &bench_yields, &wish, false);
+	assert_int_equal(plan.n, 0);
+	bench_plan_load(&plan, &bench_yields, &wish, true);
+	assert_int_equal(plan.n, 1);
+	assert_ptr_equal(plan.row[0].on, &simple);
+}
+
+/* The fewer of what the workload and the implementation can bear. */
+static void rounds_are_the_fewer(void **state)
+{
+	static const unsigned few[][3] = { { 0, 0, 0 }, { 0, 5, 5 },
+		{ 5, 0, 5 }, { 3, 5, 3 }, { 5, 3, 3 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(few) / sizeof(few[0]); i++) {
+		const struct bench_load load = { .rounds = few[i][0] };
+		const struct bench_impl on = { .rounds = few[i][1] };
+
+		empty();
+		bench_plan_row(&plan, &load, &on, 1, 1);
+		assert_int_equal(plan.row[0].rounds, few[i][2]);
+	}
 }
 
 static void what_is_compared_with_is_hidden(void **state)
@@ -111,6 +146,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_for_each_number_of_workers),
 		cmocka_unit_test(wishes_come_true),
+		cmocka_unit_test(what_cannot_run_is_left_out),
+		cmocka_unit_test(rounds_are_the_fewer),
 		cmocka_unit_test(what_is_compared_with_is_hidden),
 		cmocka_unit_test(everything_fits),
 	};

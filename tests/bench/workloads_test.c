@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "bench/plan.h"
+#include "bench/policies.h"
 
 /* Small enough for a sanitizer or an emulator. */
 #define SCALE 0.001
@@ -52,7 +52,7 @@ static void check_sample(const struct bench_load *load,
 	assert_true(s.cpu_ns > 0);
 	assert_true(s.user_ns >= 0);
 	assert_true(s.peak_rss_kb > 0);
-	if (on != &bench_weft)
+	if (on->run != bench_weft.run)
 		return;
 	assert_true(s.from.ticks > 0);
 	assert_int_equal(s.from.ticks,
@@ -72,23 +72,73 @@ static void on_weft(void **state)
 
 static void on_the_pool(void **state)
 {
-	struct bench_sample s;
-	size_t ran = 0;
-
 	(void)state;
 	for (size_t i = 0; bench_loads[i] != NULL; i++) {
-		if (!bench_fits(bench_loads[i], &bench_pool)) {
-			assert_int_equal(
-				measure(bench_loads[i], &bench_pool, 1, &s),
-				-ENOTSUP);
-			continue;
-		}
 		check_sample(bench_loads[i], &bench_pool, 1);
 		check_sample(bench_loads[i], &bench_pool, 3);
-		ran++;
 	}
-	/* spawn-join, chained-spawn, remote-spawn, coarse and idle. */
-	assert_int_equal(ran, 5);
+}
+
+/*
+ * Each in one of the workloads of the experiment.  All of them in all of these
+ * is what tests/cli does.
+ */
+static void with_every_policy(void **state)
+{
+	static struct bench_policies x;
+
+	(void)state;
+	assert_int_equal(bench_policies_open(&x), 0);
+	assert_int_equal(bench_policies_add_usual(&x), 0);
+	assert_int_equal(bench_policies_add_usual_loads(&x), 0);
+	for (size_t i = 0; i < x.n; i++) {
+		const struct bench_load *load = x.load[i % x.n_loads];
+
+		check_sample(load, x.variant[i].on,
+			bench_policies_workers(&x, load));
+	}
+}
+
+static struct bench_sources sources(
+	const struct bench_load *load, const char *words)
+{
+	const struct bench_impl *on = NULL;
+	struct bench_sample s;
+	char why[300];
+
+	assert_int_equal(bench_impl_find(words, &on, why, sizeof(why)), 0);
+	assert_int_equal(measure(load, on, 1, &s), 0);
+	return s.from;
+}
+
+/* The words reach the scheduler: tasks come from elsewhere. */
+static void policies_make_a_difference(void **state)
+{
+	struct bench_sources s;
+
+	(void)state;
+	s = sources(&bench_single_spawner, "ws");
+	assert_true(s.local > s.ticks / 2);
+	s = sources(&bench_single_spawner, "global-fifo");
+	assert_true(s.global > s.ticks / 2);
+	s = sources(&bench_starve, "ws");
+	assert_true(s.lifo > 0);
+	s = sources(&bench_starve, "no-lifo");
+	assert_int_equal(s.lifo, 0);
+}
+
+/* A task that cannot wait runs only what need not. */
+static void what_does_not_fit_is_said(void **state)
+{
+	struct bench_impl simple = bench_pool;
+	struct bench_sample s;
+
+	(void)state;
+	simple.can = 0;
+	assert_int_equal(measure(&bench_yields, &simple, 1, &s), -ENOTSUP);
+	assert_int_equal(measure(&bench_fib, &simple, 1, &s), -ENOTSUP);
+	assert_int_equal(measure(&bench_starve, &simple, 1, &s), -ENOTSUP);
+	check_sample(&bench_coarse, &simple, 1);
 }
 
 static void by_plain_calls(void **state)
@@ -118,6 +168,8 @@ static void operations_are_counted(void **state)
 	assert_int_equal(s.ops, 1000);
 	assert_int_equal(measure(&bench_switch2, &bench_weft, 1, &s), 0);
 	assert_int_equal(s.ops, 2000);
+	assert_int_equal(measure(&bench_pairs, &bench_weft, 1, &s), 0);
+	assert_int_equal(s.ops, 200);
 }
 
 static void some_tell_more(void **state)
@@ -142,6 +194,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(on_weft),
 		cmocka_unit_test(on_the_pool),
+		cmocka_unit_test(with_every_policy),
+		cmocka_unit_test(policies_make_a_difference),
+		cmocka_unit_test(what_does_not_fit_is_said),
 		cmocka_unit_test(by_plain_calls),
 		cmocka_unit_test(operations_are_counted),
 		cmocka_unit_test(some_tell_more),

@@ -42,7 +42,20 @@ expect 0 '^spawn-join +spawn in batches' bench --list
 expect 0 '^--impl pool ' bench --list
 expect 2 "no bench 'flors'; there is: floors floor-add.* yield .*idle" bench flors
 expect 2 "no option '--fast'; there is: .*--tsv" bench --fast
-expect 2 "no implementation 'go'; there is: weft pool$" bench --impl go
+expect 0 '^--impl steal-one +a thief takes one' bench --list
+expect 2 "--impl go: neither weft nor pool nor a policy: .*'go'.*steal-one" \
+	bench --impl go
+expect 2 "'mutexes'.*global-fifo.*lock-free" bench --impl steal-one,mutexes
+expect 2 'policy: .+' bench --impl lock-free,mutex
+many=()
+for take in take-one take-all take-share; do
+	for steal in steal-one steal-half; do
+		for rest in mutex no-lifo wake-go; do
+			many+=(--impl "$take,$steal,$rest")
+		done
+	done
+done
+expect 2 'more than 16 times --impl' bench yield "${many[@]}"
 expect 2 'needs a name' bench --impl
 for option in --rounds --workers --scale; do
 	expect 2 'needs a number' bench "$option"
@@ -67,17 +80,27 @@ expect 0 '^yield +weft +2 .* (within|OVER) 1\.15 of 1 worker$' \
 expect 0 '^fib +weft +2 .* (reaches|BELOW) 1\.4 times' bench fib "${small[@]}"
 expect 0 '^fib +weft +3 ' bench fib --workers 3 "${small[@]}"
 expect 0 '^starve +weft +1 ' bench starve --workers 1 "${small[@]}"
-expect 0 '^yield +pool +1 .*not measured: its tasks cannot wait' \
-	bench yield --impl pool "${small[@]}"
+expect 0 '^yield +pool +2 ' bench yield --impl pool "${small[@]}"
+expect 0 '^yield +2 .* (reaches|BELOW) 8\.0 times the pool$' \
+	bench yield "${small[@]}"
+expect 0 '^different-spawners +8 .* (reaches|BELOW) 4\.0 times the pool$' \
+	bench different-spawners "${small[@]}"
+expect 0 '^fib +mutex,steal-one +2 ' bench fib --impl weft \
+	--impl mutex,steal-one "${small[@]}"
+expect 0 '^fib +weft +1 ' bench fib --impl weft --impl mutex,steal-one \
+	"${small[@]}"
+expect 0 '^floor-strand .* (within|OVER) 8\.0$' bench floor-strand floor-cas \
+	--rounds 1
 expect 0 'bytes resident each, (within|OVER) 4400' bench million "${small[@]}"
 expect 0 'context switches, (within|OVER) 0' bench idle "${small[@]}"
-expect 0 '^spawn-join +2( +[0-9.]+){3} +-$' bench spawn-join "${small[@]}"
+expect 0 '^spawn-join +2( +[0-9.]+){2} +- +[0-9.]+ +- ' \
+	bench spawn-join "${small[@]}"
 
 # One line each, all floors.
 floors=$("$weft" bench floors --tsv --rounds 1)
 names=$(cut -f 1 <<<"$floors" | sort | tr '\n' ' ')
 want='floor-add floor-cas floor-fault floor-line floor-queue floor-stack '
-want+='floor-steal floor-switch floor-syscall floor-wake-other floor-wake-same '
+want+='floor-steal floor-strand floor-switch floor-syscall floor-wake-other floor-wake-same '
 if [[ $(nproc) == 1 ]]; then
 	echo 'one CPU: floor-line and floor-wake-other cannot be measured here'
 	want=${want/floor-line /}
@@ -101,7 +124,7 @@ if [[ $(nproc) != 1 && -s $noise ]] || [[ $status != 0 ]]; then
 	failed=1
 fi
 loads='chained-spawn coarse different-spawners fib idle merge-sort million '
-loads+='remote-spawn single-spawner slow-thread sort spawn-join spawn-tree '
+loads+='pairs remote-spawn single-spawner slow-thread sort spawn-join spawn-tree '
 loads+='starve switch2 yield '
 names=$(awk -F '\t' '$2 == "weft" && $1 !~ /^floor-/ { print $1 }' <<<"$all" |
 	sort -u | tr '\n' ' ')
@@ -111,10 +134,39 @@ if [[ $names != "$loads" ]]; then
 fi
 names=$(awk -F '\t' '$2 == "pool" { print $1 }' <<<"$all" | sort -u |
 	tr '\n' ' ')
-want='chained-spawn coarse idle remote-spawn spawn-join '
-if [[ $names != "$want" ]]; then
-	printf 'the pool runs: %s\nnot:           %s\n' "$names" "$want"
+if [[ $names != "$loads" ]]; then
+	printf 'the pool runs: %s\nnot:           %s\n' "$names" "$loads"
 	failed=1
 fi
 check_lines <<<"$all" || failed=1
+
+# The experiment: text, lines, and a page.
+tiny=(--rounds 1 --scale 0.01)
+page=$(mktemp)
+trap 'rm -f "$noise" "$page"' EXIT
+expect 0 '^  mutex,wake-go .* [0-9.]+' bench --policies "${tiny[@]}"
+expect 0 '^slow-thread, 4 workers: ' bench --policies "${tiny[@]}"
+expect 0 '^yield, 3 workers: ' bench --policies yield --workers 3 "${tiny[@]}"
+expect 2 'needs a file' bench --policies --page
+expect 2 'needs a file' bench --policies --page ''
+expect 2 'goes with --policies' bench yield --page "$page"
+expect 2 "'floor-cas' is a floor" bench --policies floor-cas
+expect 1 'cannot write /nowhere/at/all: No such file' \
+	bench --policies --page /nowhere/at/all "${tiny[@]}"
+expect 1 'cannot write /dev/full: No space' \
+	bench --policies --page /dev/full "${tiny[@]}" merge-sort --impl mutex
+lines=$("$weft" bench --policies --tsv --page "$page" merge-sort starve \
+	--impl pool --impl mutex,steal-one "${tiny[@]}")
+got=$(cut -f 1-3 <<<"$lines" | tr '\t\n' ' ;')
+want='merge-sort ws 4;merge-sort pool 4;merge-sort mutex,steal-one 4;'
+want+='starve ws 2;starve pool 2;starve mutex,steal-one 2;'
+if [[ $got != "$want" ]] || grep -qvP '^([^\t]+\t){16}[^\t]+$' <<<"$lines"; then
+	printf 'the lines of --policies are:\n%s\n' "$lines"
+	failed=1
+fi
+if [[ $(grep -c '<svg class="chart"' "$page") != 2 ||
+	$(tail -n 1 "$page") != '</html>' ]]; then
+	echo 'the page has not two charts, or no end'
+	failed=1
+fi
 exit $failed

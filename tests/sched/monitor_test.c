@@ -163,6 +163,103 @@ static void a_searcher_is_help_enough(void **state)
 	assert_int_equal(kit_woken(), 0);
 }
 
+/* Who has searched for 2 ms has been stopped, and stands for nobody. */
+static void a_searcher_that_is_stuck_is_no_help(void **state)
+{
+	(void)state;
+	kit_fill(0, 100);
+	wf_store_rlx(&g->searching, 8);
+	(void)look_after(MIN_NS, 0);
+	for (int ms = 0; ms < 4; ms++) {
+		(void)look_after(WF_NS_PER_MS / 2 - 1, 0);
+		assert_int_equal(kit_woken(), 0);
+	}
+	(void)look_after(3, 0);
+	assert_int_equal(kit_woken(), 0);
+	(void)look_after(1, 0);
+	expect_help();
+	/* The woken one is a searcher too, until it finds something. */
+	assert_int_equal(wf_load_rlx(&g->searching), 8);
+}
+
+/* Other searchers, or the same ones anew, have time of their own. */
+static void searchers_that_change_are_not_stuck(void **state)
+{
+	static const uint64_t searching[] = { 8, 12, 8, 4, 0, 4 };
+
+	(void)state;
+	kit_run(2);
+	kit_run(3);
+	for (int i = 0; i < 20; i++) {
+		uint64_t now = searching[i % 6];
+
+		kit_empty(&kit.procs[0]);
+		kit_fill(0, now != 0 ? 100 : 0);
+		wf_store_rlx(&g->searching, now);
+		(void)look_after(3 * WF_NS_PER_MS / 2, 0);
+		assert_int_equal(kit_woken(), 0);
+	}
+}
+
+/* All is in one queue: its length is everybody's backlog. */
+static void a_global_queue_is_everybodys_backlog(void **state)
+{
+	(void)state;
+	for (int global = 0; global < 2; global++) {
+		g->policy.queue = global ? WEFT_QUEUE_GLOBAL
+					 : WEFT_QUEUE_STEALING;
+		memset(&g->inject, 0, sizeof(g->inject));
+		wf_store_rlx(&kit.procs[0].coarse, WF_APART);
+		wf_store_rlx(&kit.procs[0].mean_ns, 0);
+		kit_inject(0, 1);
+		(void)look_after(MIN_NS, 5);
+		assert_int_equal(wf_load_rlx(&kit.procs[0].coarse),
+			WF_APART | (global ? WF_COARSE : 0));
+		assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns),
+			global ? 10 * WF_NS_PER_US : 0);
+		if (global)
+			expect_help();
+		assert_int_equal(kit_woken(), 0);
+	}
+}
+
+/* By the rules of Go and flare there are no fine tasks. */
+static void by_other_rules_all_tasks_are_coarse(void **state)
+{
+	(void)state;
+	for (uint32_t rule = WEFT_WAKE_GO; rule <= WEFT_WAKE_FLARE; rule++) {
+		g->policy.wake = rule;
+		wf_store_rlx(&g->coarse, true);
+		for (uint32_t i = 0; i < PROCS; i++)
+			wf_store_rlx(&kit.procs[i].coarse, WF_COARSE);
+		kit_fill(0, 50);
+		wf_store_rlx(&g->searching, 8);
+		(void)look_after(MIN_NS, 1000);
+		assert_true(wf_load_rlx(&g->coarse));
+		assert_int_equal(wf_load_rlx(&kit.procs[0].coarse), WF_COARSE);
+		/* Also while all sleep. */
+		kit_empty(&kit.procs[0]);
+		wf_store_rlx(&g->sleeping, g->all);
+		(void)look_after(MIN_NS, 0);
+		assert_true(wf_load_rlx(&g->coarse));
+		wf_store_rlx(&g->searching, 0);
+		kit_run(0);
+	}
+}
+
+/* What the thread of a stopped processor left is found in each inbox. */
+static void a_task_in_an_inbox_that_nobody_looks_at(void **state)
+{
+	struct wf_batch batch = { 0 };
+
+	(void)state;
+	g->policy.locks = WEFT_LOCKS_NONE;
+	wf_batch_add(&batch, kit_task());
+	wf_inbox_push(&kit.procs[3].inbox, &batch);
+	(void)look_after(MIN_NS, 0);
+	expect_help();
+}
+
 /* What happened while it did not look is no sign of coarse tasks. */
 static void the_first_look_forgets(void **state)
 {
@@ -277,6 +374,11 @@ int main(void)
 		TEST(fine_tasks_only_through_an_open_gate),
 		TEST(a_task_in_the_global_queue_that_nobody_looks_at),
 		TEST(a_searcher_is_help_enough),
+		TEST(a_searcher_that_is_stuck_is_no_help),
+		TEST(searchers_that_change_are_not_stuck),
+		TEST(a_global_queue_is_everybodys_backlog),
+		TEST(by_other_rules_all_tasks_are_coarse),
+		TEST(a_task_in_an_inbox_that_nobody_looks_at),
 		TEST(the_first_look_forgets),
 		TEST(a_queue_that_needed_no_help_for_long_is_alone_again),
 		TEST(it_never_sleeps_while_a_processor_runs),

@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "os/os.h"
+#include "sched/global.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
@@ -281,6 +282,256 @@ static void what_has_started_is_found_without_tickets(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
+/* By policy. */
+
+static void set_policy(weft_policy policy)
+{
+	rt->policy = policy;
+	rt->groups->policy = policy;
+	for (uint32_t i = 0; i < rt->proc_count; i++) {
+		struct wf_proc *q = &rt->procs[i];
+
+		if (wf_policy_is_apart(&policy))
+			wf_store_rlx(&q->coarse, WF_APART);
+		wf_store_rlx(&q->shared, wf_policy_shares(&policy));
+		wf_store_rlx(&q->open, wf_policy_shares(&policy));
+		if (policy.lifo == WEFT_LIFO_OFF)
+			wf_store_rlx(&q->slot, WF_SLOT_SHUT);
+	}
+}
+
+/* How much one pick takes of 12, where a queue holds 8 and there are 2. */
+static void expect_grab(weft_policy policy, bool open, size_t n)
+{
+	assert_int_equal(make_rt(2, 8, 61), 0);
+	set_policy(policy);
+	wf_store_rlx(&p->group->gate_open, open);
+	for (size_t i = 0; i < 12; i++)
+		to_global(i);
+	assert_pick(0);
+	assert_int_equal(wf_runq_len(&p->runq), n - 1);
+	assert_int_equal(wf_inject_len(p->inject), 12 - n);
+	assert_counter(grabs, 1);
+	assert_counter(runs_global, 1);
+	for (int i = 1; i < 12; i++)
+		assert_pick(i);
+	assert_pick(-1);
+	free_rt();
+}
+
+static void as_much_is_taken_as_the_policy_says(void **state)
+{
+	(void)state;
+	for (int open = 0; open < 2; open++) {
+		expect_grab((weft_policy){ .take = WEFT_TAKE_SHARE }, open, 4);
+		expect_grab((weft_policy){ .take = WEFT_TAKE_ONE }, open, 1);
+		expect_grab((weft_policy){ .take = WEFT_TAKE_ALL }, open, 8);
+	}
+	/* From the only queue there is, one at a time. */
+	for (uint32_t take = WEFT_TAKE_SHARE; take <= WEFT_TAKE_ALL; take++)
+		expect_grab((weft_policy){ .queue = WEFT_QUEUE_GLOBAL,
+				    .take = take },
+			true, 1);
+}
+
+static void without_a_slot_none_is_looked_at(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	set_policy((weft_policy){ .lifo = WEFT_LIFO_OFF });
+	wf_yielders_add(p, &item[0].task);
+	for (size_t i = 1; i < 8; i++)
+		to_slot(i);
+	for (int i = 0; i < 8; i++) {
+		assert_pick(i);
+		assert_int_equal(p->streak, 0);
+		assert_true(wf_load_rlx(&p->slot) == WF_SLOT_SHUT);
+	}
+	assert_pick(-1);
+	assert_counter(runs_lifo, 0);
+	assert_counter(ticks, 8);
+	free_rt();
+}
+
+/* With a mutex each pick is under it; somebody else holds it here. */
+struct locked {
+	_Atomic(bool) done;
+	bool waited;
+	weft_task *task;
+};
+
+static void locked_run(void *arg, unsigned i)
+{
+	struct wf_lock *lock = &p->runq.lock;
+	struct locked *l = arg;
+
+	if (i == 0) {
+		while (wf_load_rlx(&lock->word) == 0)
+			wf_os_thread_yield();
+		l->task = wf_pick_quick(p);
+		wf_store_rel(&l->done, true);
+		return;
+	}
+	wf_lock(lock);
+	/* 2: somebody waits for it. */
+	while (!wf_load_acq(&l->done) && wf_load_rlx(&lock->word) != 2)
+		wf_os_thread_yield();
+	l->waited = !wf_load_acq(&l->done);
+	wf_unlock(lock);
+}
+
+static void a_queue_with_a_mutex_is_picked_from_under_it(void **state)
+{
+	struct locked l = { .waited = false };
+
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	set_policy((weft_policy){ .local = WEFT_LOCAL_MUTEX });
+	to_local(0);
+	to_local(1);
+	threads_run(2, locked_run, &l);
+	assert_true(l.waited);
+	assert_int_equal(number(l.task), 0);
+	assert_pick(1);
+	assert_pick(-1);
+	free_rt();
+}
+
+/* ------------------------------------------------------------------------ */
+/* Without locks the global queue's turn waits for what is here. */
+
+static void to_inbox(size_t i)
+{
+	struct wf_batch batch = { 0 };
+
+	wf_batch_add(&batch, &item[i].task);
+	wf_global_push(p->group, p, &batch);
+}
+
+/* Local: 0, 1, 2; in the inbox: 10, 11, 12; it is time to look around. */
+static void begin_turn(uint32_t tick)
+{
+	assert_int_equal(make_rt(1, 16, tick), 0);
+	set_policy((weft_policy){ .locks = WEFT_LOCKS_NONE });
+	for (size_t i = 0; i < 3; i++) {
+		to_local(i);
+		to_inbox(10 + i);
+	}
+	p->pause = 1;
+}
+
+static void the_turn_comes_when_what_was_here_has_run(void **state)
+{
+	(void)state;
+	for (uint32_t tick = 2; tick < 20; tick++) {
+		begin_turn(tick);
+		assert_pick(0);
+		assert_true(p->tick_waits);
+		/* These are no part of it. */
+		to_local(3);
+		to_local(4);
+		assert_pick(1);
+		assert_pick(2);
+		/* Not a pick later than it need be. */
+		assert_pick(10);
+		assert_false(p->tick_waits);
+		assert_counter(runs_global, 1);
+		free_rt();
+	}
+}
+
+/* What runs meanwhile is behind what was there: so it need not wait again. */
+static void what_comes_later_does_not_put_the_turn_off(void **state)
+{
+	long next = 0;
+
+	(void)state;
+	begin_turn(61);
+	for (size_t i = 3; i < 9; i++) {
+		long got = number(wf_pick_quick(p));
+
+		if (i < 6)
+			assert_int_equal(got, next++);
+		else if (i == 6)
+			assert_int_equal(got, 10);
+		to_local(i);
+	}
+	assert_counter(runs_global, 1);
+	free_rt();
+}
+
+static void with_nothing_here_the_turn_comes_at_once(void **state)
+{
+	(void)state;
+	begin_turn(61);
+	for (int i = 0; i < 3; i++)
+		(void)wf_runq_pop(&p->runq);
+	assert_pick(10);
+	assert_int_equal(p->pause, 61);
+	assert_false(p->tick_waits);
+	free_rt();
+}
+
+/* Somebody else emptied the global queue: the next turn is another one. */
+static void a_turn_for_nothing_is_put_back(void **state)
+{
+	struct wf_batch out = { 0 };
+
+	(void)state;
+	begin_turn(61);
+	assert_pick(0);
+	assert_true(p->tick_waits);
+	assert_int_equal(wf_global_take(p, p->group, 1, 9, &out), 3);
+	p->pause = 1;
+	assert_pick(1);
+	assert_false(p->tick_waits);
+	/* What is here by now goes before what comes there now. */
+	to_local(3);
+	to_inbox(13);
+	p->pause = 1;
+	assert_pick(2);
+	assert_true(p->tick_waits);
+	assert_pick(3);
+	assert_pick(13);
+	free_rt();
+}
+
+/* It was taken from meanwhile, because nothing was here. */
+static void a_turn_that_was_had_is_put_back(void **state)
+{
+	(void)state;
+	begin_turn(61);
+	for (int i = 0; i < 3; i++)
+		assert_pick(i);
+	assert_true(p->tick_waits);
+	p->pause = 50;
+	assert_pick(10); /* and 11 and 12 are here now */
+	assert_false(p->tick_waits);
+	to_inbox(13);
+	p->pause = 1;
+	assert_pick(11);
+	assert_true(p->tick_waits);
+	assert_pick(12);
+	assert_pick(13);
+	free_rt();
+}
+
+/* With locks the turn is a turn: one task, at once. */
+static void with_locks_the_turn_does_not_wait(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	to_local(0);
+	to_global(10);
+	to_global(11);
+	p->pause = 1;
+	assert_pick(10);
+	assert_false(p->tick_waits);
+	assert_pick(0);
+	free_rt();
+}
+
+/* ------------------------------------------------------------------------ */
 /* All together. */
 
 static void every_task_is_picked_once_and_counted(void **state)
@@ -361,6 +612,15 @@ int main(void)
 		cmocka_unit_test(dead_tickets_are_dropped),
 		cmocka_unit_test(a_yielder_does_not_wait_for_dead_tickets),
 		cmocka_unit_test(what_has_started_is_found_without_tickets),
+		cmocka_unit_test(as_much_is_taken_as_the_policy_says),
+		cmocka_unit_test(without_a_slot_none_is_looked_at),
+		cmocka_unit_test(a_queue_with_a_mutex_is_picked_from_under_it),
+		cmocka_unit_test(the_turn_comes_when_what_was_here_has_run),
+		cmocka_unit_test(what_comes_later_does_not_put_the_turn_off),
+		cmocka_unit_test(with_nothing_here_the_turn_comes_at_once),
+		cmocka_unit_test(a_turn_for_nothing_is_put_back),
+		cmocka_unit_test(a_turn_that_was_had_is_put_back),
+		cmocka_unit_test(with_locks_the_turn_does_not_wait),
 		cmocka_unit_test(every_task_is_picked_once_and_counted),
 		cmocka_unit_test(delays_are_measured_when_it_looks_around),
 	};

@@ -247,6 +247,133 @@ static void dead_tickets_are_not_run(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
+/* By policy. */
+
+static void one_is_stolen_where_the_policy_says_so(void **state)
+{
+	(void)state;
+	begin(2);
+	kit.groups[0].policy.steal = WEFT_STEAL_ONE;
+	for (size_t n = 0; n < 20; n++) {
+		uint64_t before = stolen();
+		weft_task *oldest = &kit.tasks[kit.next_task % KIT_TASKS];
+
+		kit_fill(1, n);
+		assert_ptr_equal(
+			wf_search_round(&search, true), n > 1 ? oldest : NULL);
+		assert_int_equal(stolen() - before, n > 1);
+		assert_int_equal(
+			wf_runq_len(&kit.procs[1].runq), n > 1 ? n - 1 : n);
+		assert_int_equal(wf_runq_len(&kit.procs[0].runq), 0);
+		kit_empty(&kit.procs[1]);
+	}
+	kit_close();
+}
+
+/* Of yielders: half, the rest of which goes to the global queue; or one. */
+static void yielders_are_stolen_by_the_same_measure(void **state)
+{
+	(void)state;
+	for (int one = 0; one < 2; one++) {
+		struct wf_proc *v = &kit.procs[1];
+
+		begin(2);
+		kit.groups[0].policy.steal = one ? WEFT_STEAL_ONE
+						 : WEFT_STEAL_HALF;
+		for (int i = 0; i < 7; i++)
+			wf_yielders_add(v, kit_task());
+		assert_ptr_equal(wf_search_round(&search, true), kit.tasks);
+		assert_int_equal(stolen(), one ? 1 : 3);
+		assert_int_equal(wf_load_rlx(&v->yielders.count), one ? 6 : 4);
+		assert_int_equal(
+			wf_inject_len(&kit.groups[0].inject), one ? 0 : 2);
+		while (wf_load_rlx(&v->yielders.count) != 0)
+			(void)wf_yielders_take(v);
+		kit_close();
+	}
+}
+
+/* A slot that is shut holds nothing, not even for the last round. */
+static void a_slot_that_is_shut_is_left_alone(void **state)
+{
+	struct wf_proc *v = &kit.procs[1];
+	weft_task *lone;
+
+	(void)state;
+	begin(2);
+	wf_store_rlx(&v->slot, WF_SLOT_SHUT);
+	wait_long();
+	assert_null(wf_search_round(&search, true));
+	assert_false(search.lone);
+	lone = kit_task();
+	wf_yielders_add(v, lone);
+	assert_ptr_equal(wf_search_round(&search, true), lone);
+	assert_true(wf_load_rlx(&v->slot) == WF_SLOT_SHUT);
+	assert_int_equal(stolen(), 1);
+	kit_close();
+}
+
+/* One thread steals while another holds the victim's lock. */
+struct locked {
+	_Atomic(bool) done;
+	bool waited;
+};
+
+static void locked_run(void *arg, unsigned i)
+{
+	struct wf_lock *lock = &kit.procs[1].runq.lock;
+	struct locked *l = arg;
+
+	if (i == 0) {
+		while (wf_load_rlx(&lock->word) == 0)
+			wf_os_thread_yield();
+		(void)wf_search_round(&search, true);
+		wf_store_rel(&l->done, true);
+		return;
+	}
+	wf_lock(lock);
+	/* 2: somebody waits for it. */
+	while (!wf_load_acq(&l->done) && wf_load_rlx(&lock->word) != 2)
+		wf_os_thread_yield();
+	l->waited = !wf_load_acq(&l->done);
+	wf_unlock(lock);
+}
+
+static void a_queue_with_a_mutex_is_robbed_under_it(void **state)
+{
+	struct locked l = { .waited = false };
+
+	(void)state;
+	begin(2);
+	kit.groups[0].policy.local = WEFT_LOCAL_MUTEX;
+	assert_true(wf_share_open(&kit.procs[1]));
+	kit_fill(1, 9);
+	threads_run(2, locked_run, &l);
+	assert_true(l.waited);
+	assert_int_equal(stolen(), 4);
+	kit_close();
+}
+
+/* What a thief learns of its victim's tasks changes no fixed flag. */
+static void a_thief_keeps_what_is_fixed(void **state)
+{
+	(void)state;
+	begin(2);
+	wf_store_rlx(&kit.procs[0].coarse, WF_APART);
+	wf_store_rlx(&kit.procs[1].coarse, WF_APART | WF_COARSE);
+	kit_fill(1, 2);
+	assert_non_null(wf_search_round(&search, false));
+	assert_int_equal(
+		wf_load_rlx(&kit.procs[0].coarse), WF_APART | WF_COARSE);
+	kit_empty(&kit.procs[1]);
+	/* Only apart: that says nothing of its tasks. */
+	wf_store_rlx(&kit.groups[0].gate_open, false);
+	wf_store_rlx(&kit.procs[1].coarse, WF_APART);
+	assert_false(wf_steal_allowed(&kit.procs[1]));
+	kit_close();
+}
+
+/* ------------------------------------------------------------------------ */
 /* Other groups. */
 
 static void the_queues_of_other_groups_are_looked_at(void **state)
@@ -275,6 +402,29 @@ static void the_queues_of_other_groups_are_looked_at(void **state)
 	}
 }
 
+/* Who has nothing to spare is not even asked to share it. */
+static void where_nothing_is_nobody_is_made_to_share(void **state)
+{
+	struct wf_proc *v = &kit.procs[2];
+
+	(void)state;
+	kit_open(4, 2);
+	if (!kit.rt.membarrier) {
+		kit_close();
+		skip_because("no membarrier: all is shared for good");
+	}
+	wf_search_begin(&search, &kit.procs[0]);
+	wf_store_rlx(&v->coarse, WF_COARSE);
+	for (size_t n = 0; n < 2; n++) {
+		assert_null(wf_search_abroad(&search));
+		assert_false(wf_load_rlx(&v->shared));
+		kit_fill(2, 1);
+	}
+	assert_non_null(wf_search_abroad(&search));
+	assert_true(wf_load_rlx(&v->shared));
+	kit_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,7 +439,13 @@ int main(void)
 			coarse_tasks_do_not_and_the_thief_knows_their_like),
 		cmocka_unit_test(nothing_is_taken_while_the_holder_takes_alone),
 		cmocka_unit_test(dead_tickets_are_not_run),
+		cmocka_unit_test(one_is_stolen_where_the_policy_says_so),
+		cmocka_unit_test(yielders_are_stolen_by_the_same_measure),
+		cmocka_unit_test(a_slot_that_is_shut_is_left_alone),
+		cmocka_unit_test(a_queue_with_a_mutex_is_robbed_under_it),
+		cmocka_unit_test(a_thief_keeps_what_is_fixed),
 		cmocka_unit_test(the_queues_of_other_groups_are_looked_at),
+		cmocka_unit_test(where_nothing_is_nobody_is_made_to_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

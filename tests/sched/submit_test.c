@@ -18,6 +18,8 @@
 #include <string.h>
 
 #include "os/os.h"
+#include "queue/twice.h"
+#include "sched/global.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
 #include "sched/thread.h"
@@ -201,6 +203,7 @@ static void plain_tasks_can_yield_too(void **state)
 		wf_rt_submit(&r.rt->executor, &task, WEFT_HINT_YIELD), 0);
 	assert_int_equal(wf_load_rlx(&r.p->yielders.count), 1);
 	assert_ptr_equal(wf_yielders_take(r.p), &task);
+	wf_twice_leave(&task); /* as who runs it */
 	assert_int_equal(
 		wf_rt_submit(&r.rt->executor, &task, WEFT_HINT_NEXT), 0);
 	assert_true(wf_load_rlx(&r.p->slot) == wf_entry_of(&task));
@@ -311,6 +314,210 @@ static void tickets_that_leave_are_claimed(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
+/* By policy. */
+
+static void set_policy(struct rig *r, weft_policy policy)
+{
+	r->rt->policy = policy;
+	for (uint32_t i = 0; i < GROUPS; i++) {
+		r->rt->groups[i].policy = policy;
+		if (wf_policy_is_apart(&policy))
+			wf_store_rlx(&r->p[i].coarse, WF_APART);
+		if (wf_policy_shares(&policy)) {
+			wf_store_rlx(&r->p[i].shared, true);
+			wf_store_rlx(&r->p[i].open, true);
+		}
+		if (policy.lifo == WEFT_LIFO_OFF)
+			wf_store_rlx(&r->p[i].slot, WF_SLOT_SHUT);
+	}
+}
+
+static void one_is_sent_away_where_the_policy_says_so(void **state)
+{
+	(void)state;
+	for (uint32_t local = WEFT_LOCAL_ATOMIC; local <= WEFT_LOCAL_MUTEX;
+		local++) {
+		weft_fiber *f[2 * CAPACITY];
+		struct rig r;
+
+		rig_open(&r);
+		set_policy(&r,
+			(weft_policy){
+				.offload = WEFT_OFFLOAD_ONE, .local = local });
+		rig_fibers(&r, f, 2 * CAPACITY);
+		for (size_t i = 0; i < 2 * CAPACITY; i++) {
+			wf_push(r.p, wf_entry_of(&f[i]->task));
+			if (i < CAPACITY)
+				continue;
+			assert_ptr_equal(take_global(r.rt->groups),
+				&f[i - CAPACITY]->task);
+			assert_null(take_global(r.rt->groups));
+			assert_int_equal(wf_runq_len(&r.p->runq), CAPACITY);
+		}
+		assert_int_equal(
+			wf_load_rlx(&r.p->counters.offloads), CAPACITY);
+		rig_close(&r);
+	}
+}
+
+/* There is no slot: next is like default. */
+static void without_a_slot_next_is_behind_the_others(void **state)
+{
+	weft_fiber *f[3];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	set_policy(&r, (weft_policy){ .lifo = WEFT_LIFO_OFF });
+	rig_fibers(&r, f, 3);
+	wf_os_self_set(r.thread);
+	for (int i = 0; i < 3; i++)
+		wf_make_ready(
+			f[i], i == 1 ? WEFT_HINT_DEFAULT : WEFT_HINT_NEXT);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(local_at(r.p, i) == wf_entry_of(&f[i]->task));
+	assert_true(wf_load_rlx(&r.p->slot) == WF_SLOT_SHUT);
+	assert_int_equal(wf_proc_backlog(r.p), 3);
+	rig_close(&r);
+}
+
+/* Whatever the hint, all wait in one queue; the slot is no queue. */
+static void where_all_is_global_nothing_waits_here(void **state)
+{
+	struct wf_bounded_cell cells[2];
+
+	(void)state;
+	for (uint32_t q = WEFT_QUEUE_GLOBAL; q <= WEFT_QUEUE_BOUNDED; q++) {
+		struct wf_batch out = { 0 };
+		weft_fiber *f[5];
+		struct rig r;
+
+		rig_open(&r);
+		set_policy(&r, (weft_policy){ .queue = q });
+		wf_bounded_init(&r.rt->groups->bounded, cells, 2);
+		rig_fibers(&r, f, 5);
+		wf_os_self_set(r.thread);
+		wf_make_ready(f[0], WEFT_HINT_DEFAULT);
+		wf_make_ready(f[1], WEFT_HINT_YIELD);
+		wf_make_ready(f[2], WEFT_HINT_NEXT);
+		assert_int_equal(wf_proc_backlog(r.p), 1);
+		wf_make_ready(f[3], WEFT_HINT_NEXT); /* f[2] is displaced */
+		wf_make_ready(f[4], WEFT_HINT_YIELD);
+		assert_true(
+			wf_load_rlx(&r.p->slot) == wf_entry_of(&f[3]->task));
+		assert_int_equal(wf_proc_backlog(r.p), 1);
+		assert_int_equal(wf_global_len(r.rt->groups), 4);
+		assert_int_equal(wf_load_rlx(&r.p->counters.overflows),
+			q == WEFT_QUEUE_BOUNDED ? 2 : 0);
+		while (wf_global_take(r.p, r.rt->groups, 1, 9, &out) != 0)
+			continue;
+		assert_ptr_equal(wf_batch_take(&out), &f[0]->task);
+		assert_ptr_equal(wf_batch_take(&out), &f[1]->task);
+		assert_ptr_equal(wf_batch_take(&out), &f[2]->task);
+		assert_ptr_equal(wf_batch_take(&out), &f[4]->task);
+		assert_null(wf_batch_take(&out));
+		rig_close(&r);
+	}
+}
+
+/* No ticket goes to a queue of all: it is redeemed, or dropped. */
+static void tickets_are_redeemed_where_all_is_global(void **state)
+{
+	uint32_t dead = WF_FIBER_LIVE | 0x300, fresh = dead | WF_FIBER_FRESH;
+	weft_fiber *f[2];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	set_policy(&r, (weft_policy){ .queue = WEFT_QUEUE_GLOBAL });
+	rig_fibers(&r, f, 2);
+	wf_store_rlx(&f[0]->state, dead);
+	wf_store_rlx(&f[1]->state, fresh);
+	wf_push(r.p, wf_fiber_ticket(f[0], dead));
+	wf_push(r.p, wf_fiber_ticket(f[1], fresh));
+	assert_ptr_equal(take_global(r.rt->groups), &f[1]->task);
+	assert_false(wf_load_rlx(&f[1]->state) & WF_FIBER_FRESH);
+	assert_null(take_global(r.rt->groups));
+	rig_close(&r);
+}
+
+/* Without locks there are no lists of yielders, and overflow is mail. */
+static void without_locks_yielders_go_to_the_own_inbox(void **state)
+{
+	weft_fiber *f[CAPACITY + 2];
+	struct wf_batch out = { 0 };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	set_policy(&r, (weft_policy){ .locks = WEFT_LOCKS_NONE });
+	rig_fibers(&r, f, CAPACITY + 2);
+	wf_os_self_set(r.thread);
+	wf_make_ready(f[0], WEFT_HINT_YIELD);
+	assert_int_equal(wf_load_rlx(&r.p->yielders.count), 0);
+	for (size_t i = 1; i < CAPACITY + 2; i++)
+		wf_make_ready(f[i], WEFT_HINT_DEFAULT);
+	assert_int_equal(wf_runq_len(&r.p->runq), CAPACITY / 2 + 1);
+	assert_int_equal(wf_inject_len(&r.rt->groups->inject), 0);
+	/* The own one, not whose turn it is. */
+	assert_int_equal(wf_load_rlx(&r.rt->outside.next_inbox), 0);
+	assert_int_equal(wf_global_take(r.p, r.rt->groups, 1, 99, &out),
+		CAPACITY / 2 + 1);
+	for (size_t i = 0; i <= CAPACITY / 2; i++)
+		assert_ptr_equal(wf_batch_take(&out), &f[i]->task);
+	rig_close(&r);
+}
+
+/* From outside: by the form of the queue, and counted there. */
+static void from_outside_all_go_where_the_policy_says(void **state)
+{
+	struct wf_bounded_cell cells[2];
+	weft_fiber *f[3];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	set_policy(&r, (weft_policy){ .queue = WEFT_QUEUE_BOUNDED });
+	wf_bounded_init(&r.rt->groups->bounded, cells, 2);
+	rig_fibers(&r, f, 3);
+	for (int i = 0; i < 3; i++)
+		wf_make_ready(f[i], WEFT_HINT_NEXT);
+	assert_int_equal(wf_bounded_len(&r.rt->groups->bounded), 2);
+	assert_int_equal(wf_load_rlx(&r.rt->outside.overflows), 1);
+	set_policy(&r, (weft_policy){ .locks = WEFT_LOCKS_NONE });
+	wf_make_ready(f[0], WEFT_HINT_NEXT);
+	assert_false(wf_inbox_is_empty(&r.p->inbox));
+	rig_close(&r);
+}
+
+/*
+ * A queue with a mutex is never touched without it: the lock-free one would
+ * note where it last saw the head when it seems full.
+ */
+static void a_queue_with_a_mutex_is_filled_under_it(void **state)
+{
+	weft_fiber *f[3 * CAPACITY];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	set_policy(&r, (weft_policy){ .local = WEFT_LOCAL_MUTEX });
+	rig_fibers(&r, f, 3 * CAPACITY);
+	/* Full of dead tickets: they are not sifted, but dropped as they go. */
+	fill_with_tickets(&r, f, CAPACITY);
+	wf_push(r.p, wf_entry_of(&f[0]->task));
+	assert_int_equal(wf_load_rlx(&r.p->counters.offloads), 1);
+	assert_int_equal(wf_runq_len(&r.p->runq), CAPACITY / 2 + 1);
+	assert_null(take_global(r.rt->groups));
+	for (size_t i = 1; i < 3 * CAPACITY; i++)
+		wf_push(r.p, wf_entry_of(&f[i]->task));
+	assert_int_equal(r.p->runq.head_seen, 0);
+	assert_true(wf_load_rlx(&r.p->counters.offloads) > 4);
+	assert_int_equal(wf_load_rlx(&r.p->runq.lock.word), 0);
+	rig_close(&r);
+}
+
+/* ------------------------------------------------------------------------ */
 /* The public door. */
 
 static int refuse(weft_executor *e, weft_task *task, weft_hint hint)
@@ -343,6 +550,13 @@ int main(void)
 		cmocka_unit_test(a_full_queue_sends_its_older_half_away),
 		cmocka_unit_test(dead_tickets_make_room),
 		cmocka_unit_test(tickets_that_leave_are_claimed),
+		cmocka_unit_test(one_is_sent_away_where_the_policy_says_so),
+		cmocka_unit_test(without_a_slot_next_is_behind_the_others),
+		cmocka_unit_test(where_all_is_global_nothing_waits_here),
+		cmocka_unit_test(tickets_are_redeemed_where_all_is_global),
+		cmocka_unit_test(without_locks_yielders_go_to_the_own_inbox),
+		cmocka_unit_test(from_outside_all_go_where_the_policy_says),
+		cmocka_unit_test(a_queue_with_a_mutex_is_filled_under_it),
 		cmocka_unit_test(any_executor_is_asked),
 	};
 

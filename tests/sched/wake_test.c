@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "kit.h"
+#include "sched/submit.h"
 #include "sched/wake.h"
 
 enum { PROCS = 4 };
@@ -156,6 +157,10 @@ static void a_neighbour_group_stands_in(void **state)
 	kit.rt.config.max_threads = 0;
 	wf_store_rlx(&kit.procs[0].thread, NULL);
 	wf_store_rlx(&kit.procs[1].thread, NULL);
+	/* Nothing waits there: nobody need come. */
+	wf_wake_for_outside(&kit.groups[0]);
+	assert_int_equal(kit_woken(), 0);
+	kit_inject(0, 1);
 	wf_wake_for_outside(&kit.groups[0]);
 	assert_true(kit_was_woken(2));
 	assert_int_equal(kit_woken(), 0);
@@ -211,6 +216,210 @@ static void a_searcher_that_found_something(void **state)
 	wf_store_rlx(&g->searching, 0);
 	wf_store_rlx(&g->sleeping, 0);
 	expect_next(5, true, true, false);
+}
+
+/* ------------------------------------------------------------------------ */
+/* By other rules: all tasks are coarse. */
+
+static void set_rule(uint32_t wake)
+{
+	g->policy.wake = wake;
+	wf_store_rlx(&g->coarse, true);
+	for (uint32_t i = 0; i < PROCS; i++)
+		wf_store_rlx(&kit.procs[i].coarse, WF_COARSE);
+}
+
+/* Whatever the task, wherever it comes from: one sleeper. */
+static void a_task_wakes_by_other_rules(void **state)
+{
+	(void)state;
+	for (uint32_t rule = WEFT_WAKE_GO; rule <= WEFT_WAKE_FLARE; rule++) {
+		set_rule(rule);
+		kit_run(0);
+		wf_wake_for_push(&kit.procs[0]);
+		assert_true(kit_was_woken(1));
+		assert_int_equal(kit_woken(), 0);
+		wf_wake_for_outside(g);
+		assert_true(kit_was_woken(1));
+		assert_int_equal(kit_woken(), 0);
+		wf_push(&kit.procs[0], wf_entry_of(kit_task()));
+		assert_true(kit_was_woken(1));
+		assert_int_equal(wf_runq_len(&kit.procs[0].runq), 1);
+		wf_push_yield(&kit.procs[0], kit_task());
+		assert_int_equal(kit_woken(), 1);
+		(void)wf_yielders_take(&kit.procs[0]);
+		wf_store_rlx(&g->sleeping, 0);
+		wf_wake_for_push(&kit.procs[0]);
+		wf_wake_for_outside(g);
+		assert_int_equal(kit_woken(), 0);
+		kit_empty(&kit.procs[0]);
+		wf_store_rlx(&g->sleeping, g->all);
+	}
+}
+
+/* Go: a searcher stands for all, and goes on to. */
+static void by_gos_rule_a_searcher_stands_for_all(void **state)
+{
+	(void)state;
+	set_rule(WEFT_WAKE_GO);
+	kit_run(0);
+	kit_run(3);
+	wf_store_rlx(&g->searching, 8);
+	for (int i = 0; i < 3; i++) {
+		wf_wake_for_push(&kit.procs[0]);
+		wf_wake_for_outside(g);
+	}
+	assert_int_equal(wf_load_rlx(&g->searching), 8);
+	assert_int_equal(kit_woken(), 0);
+	/* One that is woken is counted as one. */
+	wf_store_rlx(&g->searching, 0);
+	wf_wake_for_push(&kit.procs[0]);
+	assert_int_equal(wf_load_rlx(&g->searching), 2);
+	wf_wake_for_push(&kit.procs[0]);
+	assert_int_equal(kit_woken(), 1);
+}
+
+/* Flare: a searcher stands for one task, then for no more. */
+static void expect_claims(void (*submit)(void))
+{
+	wf_store_rlx(&g->sleeping, 6);
+	wf_store_rlx(&g->searching, 9);
+	submit();
+	assert_int_equal(wf_load_rlx(&g->searching), 8);
+	assert_int_equal(kit_woken(), 0);
+	submit();
+	assert_int_equal(wf_load_rlx(&g->searching), 0);
+	assert_int_equal(kit_woken(), 0);
+	assert_int_equal(wf_load_rlx(&g->sleeping), 6);
+	/* Who is woken is for this task too: the next wakes another. */
+	submit();
+	assert_int_equal(wf_load_rlx(&g->searching), 0);
+	assert_int_equal(wf_load_rlx(&g->sleeping), 4);
+	submit();
+	assert_int_equal(wf_load_rlx(&g->searching), 0);
+	assert_int_equal(wf_load_rlx(&g->sleeping), 0);
+	assert_true(kit_was_woken(1));
+	assert_true(kit_was_woken(2));
+	assert_int_equal(kit_woken(), 0);
+	/* With nobody asleep nobody need be claimed: all are awake. */
+	wf_store_rlx(&g->sleeping, 0);
+	wf_store_rlx(&g->searching, 9);
+	submit();
+	assert_int_equal(wf_load_rlx(&g->searching), 9);
+}
+
+static void submit_inside(void)
+{
+	wf_wake_for_push(&kit.procs[0]);
+}
+
+static void submit_outside(void)
+{
+	wf_wake_for_outside(g);
+}
+
+static void by_flares_rule_one_searcher_is_claimed(void **state)
+{
+	(void)state;
+	set_rule(WEFT_WAKE_FLARE);
+	expect_claims(submit_inside);
+	expect_claims(submit_outside);
+}
+
+/* The default claims nobody. */
+static void by_the_gates_rule_nobody_is_claimed(void **state)
+{
+	(void)state;
+	wf_store_rlx(&g->coarse, true);
+	wf_store_rlx(&g->searching, 9);
+	wf_store_rlx(&g->sleeping, 6);
+	submit_outside();
+	set_mean(0, WF_NS_PER_MS);
+	kit_fill(0, 2);
+	submit_inside();
+	assert_int_equal(wf_load_rlx(&g->searching), 9);
+	assert_int_equal(kit_woken(), 0);
+}
+
+/* Flags that are fixed say nothing about the tasks. */
+static void apart_is_not_coarse(void **state)
+{
+	(void)state;
+	kit_run(0);
+	set_mean(0, WF_NS_PER_MS);
+	wf_store_rlx(&kit.procs[0].coarse, WF_APART);
+	kit_fill(0, 10);
+	wf_wake_for_push(&kit.procs[0]);
+	wf_wake_next(&kit.procs[0]);
+	assert_int_equal(kit_woken(), 0);
+	wf_store_rlx(&kit.procs[0].coarse, WF_APART | WF_COARSE);
+	wf_wake_for_push(&kit.procs[0]);
+	assert_int_equal(kit_woken(), 1);
+}
+
+/* Where all is in the global queue, that is what the gate's rule weighs. */
+static void a_global_queue_is_weighed(void **state)
+{
+	struct wf_proc *p = &kit.procs[0];
+
+	(void)state;
+	for (int global = 0; global < 2; global++) {
+		g->policy.queue = global ? WEFT_QUEUE_GLOBAL
+					 : WEFT_QUEUE_STEALING;
+		wf_store_rlx(&g->sleeping, g->all);
+		kit_run(0);
+		wf_store_rlx(&p->mean_ns, 10 * WF_NS_PER_US);
+		wf_store_rlx(&p->coarse, WF_APART | WF_COARSE);
+		memset(&g->inject, 0, sizeof(g->inject));
+		wf_wake_next(p);
+		assert_int_equal(kit_woken(), 0);
+		for (size_t n = 1; n <= 10; n++) {
+			kit_inject(0, 1);
+			wf_wake_for_push(p);
+			assert_int_equal(kit_woken(), global && n > 6);
+		}
+		wf_wake_next(p);
+		assert_int_equal(kit_woken(), global);
+	}
+}
+
+/* Go wakes the next whatever is left; flare, if something is. */
+static void a_searcher_that_found_something_by_other_rules(void **state)
+{
+	(void)state;
+	set_rule(WEFT_WAKE_GO);
+	kit_run(0);
+	wf_wake_next(&kit.procs[0]);
+	assert_true(kit_was_woken(1));
+	wf_store_rlx(&g->searching, 8);
+	wf_wake_next(&kit.procs[0]);
+	wf_store_rlx(&g->searching, 0);
+	set_rule(WEFT_WAKE_FLARE);
+	wf_wake_next(&kit.procs[0]);
+	assert_int_equal(kit_woken(), 0);
+	kit_fill(0, 1);
+	wf_wake_next(&kit.procs[0]);
+	assert_true(kit_was_woken(1));
+	assert_int_equal(kit_woken(), 0);
+}
+
+/* Without locks a sleeper may have been stopped: the monitor watches it. */
+static void without_locks_the_monitor_is_roused_too(void **state)
+{
+	(void)state;
+	for (int started = 0; started < 2; started++) {
+		for (int free = 0; free < 2; free++) {
+			g->policy.locks = free ? WEFT_LOCKS_NONE
+					       : WEFT_LOCKS_SHORT;
+			kit.rt.monitor.started = started;
+			wf_store_rlx(&kit.rt.monitor.asleep, 1);
+			assert_true(wf_wake_one(g));
+			assert_int_equal(wf_load_rlx(&kit.rt.monitor.asleep),
+				!(started && free));
+			assert_int_equal(kit_woken(), 1);
+		}
+	}
+	kit.rt.monitor.started = false;
 }
 
 /* ------------------------------------------------------------------------ */
@@ -277,6 +486,14 @@ int main(void)
 		TEST(a_neighbour_group_stands_in),
 		TEST(coarse_tasks_from_inside),
 		TEST(a_searcher_that_found_something),
+		TEST(a_task_wakes_by_other_rules),
+		TEST(by_gos_rule_a_searcher_stands_for_all),
+		TEST(by_flares_rule_one_searcher_is_claimed),
+		TEST(by_the_gates_rule_nobody_is_claimed),
+		TEST(apart_is_not_coarse),
+		TEST(a_global_queue_is_weighed),
+		TEST(a_searcher_that_found_something_by_other_rules),
+		TEST(without_locks_the_monitor_is_roused_too),
 		TEST(each_wake_is_of_one_sleeper),
 	};
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/policies.c - weft bench --policies: the heuristics of the scheduler,
+ * compared.
+ *
+ * Reads next: bench/policies.h
+ */
+#include "cli/bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/policies.h"
+
+static int name_loads(struct bench_policies *x, const char *name)
+{
+	for (size_t i = 0; bench_loads[i] != NULL; i++)
+		if (strcmp(bench_loads[i]->name, name) == 0)
+			return bench_policies_add_load(x, bench_loads[i]);
+	fprintf(stderr,
+		"weft: --policies compares workloads, and '%s' is a floor\n",
+		name);
+	return -EINVAL;
+}
+
+static int prepare(struct bench_policies *x, const struct cli_bench_request *r)
+{
+	int err = bench_policies_open(x);
+
+	x->rounds = r->rounds;
+	x->workers = r->wish.workers;
+	x->scale = r->wish.scale;
+	for (size_t i = 0; i < r->n && !err; i++)
+		err = name_loads(x, r->names[i]);
+	if (r->n == 0 && !err)
+		err = bench_policies_add_usual_loads(x);
+	for (size_t i = 0; i < r->wish.n_impls && !err; i++)
+		err = bench_policies_add(
+			x, i == 0 ? "Compared with it" : NULL, r->wish.impl[i]);
+	if (r->wish.n_impls == 0 && !err)
+		err = bench_policies_add_usual(x);
+	return err;
+}
+
+static int complain(const char *path)
+{
+	fprintf(stderr, "weft: cannot write %s: %s\n", path, strerror(errno));
+	return CLI_FAILED;
+}
+
+/* Before minutes of work: could it be written?  What is there stays. */
+static int try_page(const char *path)
+{
+	FILE *f = path ? fopen(path, "ae") : NULL;
+
+	if (path != NULL && f == NULL)
+		return complain(path);
+	if (f != NULL)
+		fclose(f);
+	return CLI_OK;
+}
+
+static int write_page(const struct bench_policies *x, const char *path)
+{
+	FILE *f = fopen(path, "we");
+	bool failed;
+
+	if (f == NULL)
+		return complain(path);
+	bench_policies_page(x, f);
+	failed = ferror(f) != 0;
+	if (fclose(f) != 0 || failed)
+		return complain(path);
+	return CLI_OK;
+}
+
+int cli_policies(const struct cli_bench_request *r)
+{
+	static struct bench_policies x;
+	int err = prepare(&x, r);
+
+	if (err) {
+		if (err != -EINVAL)
+			fprintf(stderr, "weft: %s\n", strerror(-err));
+		return CLI_USAGE;
+	}
+	err = try_page(r->page);
+	if (err)
+		return err;
+	bench_policies_run(&x, isatty(STDERR_FILENO));
+	/* The page first: standard output may be a pipe that nobody reads. */
+	if (r->page != NULL)
+		err = write_page(&x, r->page);
+	if (r->tsv)
+		bench_policies_tsv(&x, stdout);
+	else
+		bench_policies_text(&x, stdout);
+	return err ? err : cli_bench_status(&x.plan, x.result);
+}
