@@ -234,7 +234,8 @@ WEFT_API WEFT_MUST_CHECK int weft_rt_spawn(weft_rt *rt, struct weft_fiber **f,
 	const struct weft_fiber_attr *a, void *(*fn)(void *), void *arg);
 
 /*
- * The runtime whose fiber or task is running here; NULL on a plain thread.
+ * The runtime whose thread this is, in its fibers and tasks and in those of an
+ * executor that it runs; NULL on any other thread.
  *
  * Context: any.  Never switches.
  */

@@ -93,6 +93,12 @@ greetings=$(LD_LIBRARY_PATH=$libdir ./hello | sort | tr '\n' ' ')
 [[ $greetings == 'hello from loom hello from warp hello from weft ' ]] ||
 	die "the first program says '$greetings'"
 
+step 'the strand of the examples adds up'
+"$cc" -std=gnu11 "${strict[@]}" $(pc --cflags) -o strand \
+	"$root/examples/strand.c" $(pc --libs)
+said=$(LD_LIBRARY_PATH=$libdir ./strand)
+[[ $said == 'the balance is 10000' ]] || die "the strand says '$said'"
+
 if [[ -e $build/libweft-sim.a ]]; then
 	step 'the simulator: relinked, instrumented, and its example fails'
 	sim() {
