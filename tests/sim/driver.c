@@ -38,7 +38,7 @@
 static const struct scenarios *const tables[] = {
 	&queue_scenarios,
 	&sched_scenarios,
-	&fiber_scenarios,
+	&fiber_scenarios, &exec_scenarios,
 };
 
 enum bounded { NOT_ASKED, COMPLETE, INCOMPLETE };

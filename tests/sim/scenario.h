@@ -36,5 +36,6 @@ struct scenarios {
 extern const struct scenarios queue_scenarios;	  /* run queue, inject, ... */
 extern const struct scenarios sched_scenarios;	  /* park, wake, share, ... */
 extern const struct scenarios fiber_scenarios;	  /* spawn, join, suspend... */
+extern const struct scenarios exec_scenarios;	  /* executors, policies, ... */
 
 #endif
