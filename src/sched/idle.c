@@ -86,12 +86,13 @@ static weft_task *search(struct wf_proc *p)
 			: spin;
 
 		/* By the time that the rounds went by, not by what it is. */
-		if (s.now_ns - s.start_ns >= most ||
-			wf_quiet_is_awaited(p->group->rt))
+		if (s.now_ns - s.start_ns >= most)
 			break;
 		for (unsigned i = 0; i < 16; i++)
 			wf_cpu_relax();
 		s.now_ns = wf_os_now_ns();
+		if (wf_quiet_is_awaited(p->group->rt))
+			break;
 	}
 	if (task == NULL && p->group->rt->group_count > 1)
 		task = wf_search_abroad(&s);

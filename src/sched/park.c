@@ -46,6 +46,7 @@ static bool take_bit(struct wf_proc *p)
 static void set_bit(struct wf_proc *p)
 {
 	struct wf_group *g = p->group;
+	uint64_t others;
 
 	/*
 	 * [pair: runq.consume] Thieves that took from us are seen to be awake
@@ -57,13 +58,14 @@ static void set_bit(struct wf_proc *p)
 	/* [pair: park.bit] Who sees it counted sees us as we are. */
 	(void)wf_add_rel(&g->parkings, 1);
 	/* [pair: park.bit] Who takes it sees the processor as we left it. */
-	(void)wf_or_rel(&g->sleeping, p->bit);
+	others = wf_or_rel(&g->sleeping, p->bit);
 	/*
 	 * [pair: park.sleep] The bit before the last look at the queues;
 	 * [pair: quiet.idlers] and before the look at who waits for it.
 	 */
 	wf_fence_seq();
-	wf_quiet_tell(g->rt);
+	if ((others | p->bit) == g->all)
+		wf_quiet_tell(g->rt);
 }
 
 /* True when woken; false: nobody did, for as long as an idle thread stays. */

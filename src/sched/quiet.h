@@ -18,7 +18,7 @@
  * or a slot, is seen by the owner before that parks.
  *
  * Whoever waits counts itself in idlers, and looks; who parks counts, and looks
- * for idlers:
+ * for idlers if it is the last of its group:
  *
  *	waiter				processor, parking
  *	  idlers + 1			  parkings + 1, sleeping |= bit

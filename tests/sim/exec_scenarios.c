@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sim/exec_scenarios.c - the table of scenarios about executors, and
+ * about what a runtime can be told to do otherwise.
+ *
+ * Their bodies are in visit_, strand_, exec_pool_, idle_wait_, policy_ and
+ * lockfree_scenarios.c.
+ */
+#include "sim/scenario.h"
+
+#include "sim/exec_kit.h"
+#include "sim/policy_kit.h"
+
+#define YES ((void *)1)
+#define NUMBER(n) ((void *)(uintptr_t)(n))
+
+#define COMPLETE(n) .opts.preemptions = (n), .complete = 1
+
+/* As planned; what must hold when nobody can run is looked at. */
+#define PLAN(n, f, w, count)                                                \
+	{                                                                   \
+		.name = n, .body = f, .arg = &(struct plan){ w, count, 0 }, \
+		.opts.idle = sched_idle                                     \
+	}
+
+/* As planned, and one of them stops at some point. */
+#define STOP(n, f, w)                                                   \
+	{                                                               \
+		.name = n, .body = f, .arg = &(struct plan){ w, 3, 0 }, \
+		.opts.flags = WEFT_SIM_LOCK_FREE                        \
+	}
+
+static const struct scenario table[] = {
+	{ .name = "visit/wake", .body = visit_wake },
+	{ .name = "visit/wake-yield",
+		.body = visit_wake,
+		.arg = NUMBER(WEFT_HINT_YIELD) },
+	{ .name = "visit/refuse", .body = visit_refuse },
+	{ .name = "visit/transfer", .body = visit_transfer },
+	{ .name = "visit/transfer-refused",
+		.body = visit_transfer,
+		.arg = YES },
+	{ .name = "visit/yield", .body = visit_yield },
+	{ .name = "visit/family", .body = visit_family },
+	{ .name = "visit/group", .body = visit_group },
+	{ .name = "visit/count", .body = visit_count },
+	{ .name = "visit/count-joined", .body = visit_count, .arg = YES },
+	{ .name = "visit/join-thread", .body = visit_join_thread },
+	{ .name = "visit/join-deadline", .body = visit_join_deadline },
+	{ .name = "visit/join-abroad", .body = visit_join_abroad },
+	{ .name = "visit/join-far", .body = visit_join_abroad, .arg = YES },
+	{ .name = "visit/join-rt", .body = visit_join_rt },
+	{ .name = "visit/joins-rt", .body = visit_joins_rt },
+	{ .name = "visit/wake-rt", .body = visit_wake_rt },
+	{ .name = "visit/wakes-rt", .body = visit_wakes_rt },
+	{ .name = "visit/detach", .body = visit_detach },
+	{ .name = "home/hold", .body = home_hold, COMPLETE(2) },
+	{ .name = "home/faults", .body = home_faults },
+	{ .name = "home/fibers", .body = home_fibers },
+
+	{ .name = "strand/two", .body = strand_two },
+	{ .name = "strand/three", .body = strand_three },
+	{ .name = "strand/inline",
+		.body = strand_inline,
+		.opts.stales = 1,
+		COMPLETE(4) },
+	{ .name = "strand/stop",
+		.body = strand_stop,
+		.opts.flags = WEFT_SIM_LOCK_FREE },
+	{ .name = "strand/refuse", .body = strand_refuse },
+	{ .name = "strand/turns", .body = strand_turns },
+	{ .name = "strand/turns-refused", .body = strand_turns, .arg = YES },
+	{ .name = "strand/strand", .body = strand_strand },
+	{ .name = "strand/pool", .body = strand_pool },
+	{ .name = "strand/rt", .body = strand_rt },
+	{ .name = "strand/fibers", .body = strand_fibers },
+	{ .name = "strand/destroy", .body = strand_destroy },
+	{ .name = "strand/destroy-idle", .body = strand_destroy_idle },
+	{ .name = "strand/destroy-wake", .body = strand_destroy_wake },
+	{ .name = "strand/destroy-fiber", .body = strand_destroy_fiber },
+	{ .name = "strand/destroy-rt", .body = strand_destroy_rt },
+
+	{ .name = "pooled/submit", .body = pooled_submit },
+	{ .name = "pooled/two", .body = pooled_two },
+	{ .name = "pooled/need", .body = pooled_need },
+	{ .name = "pooled/inside", .body = pooled_inside },
+	{ .name = "pooled/fiber", .body = pooled_fiber },
+	{ .name = "pooled/yield", .body = pooled_yield },
+	{ .name = "pooled/by-fiber", .body = pooled_by_fiber },
+	{ .name = "pooled/faults", .body = pooled_faults },
+	{ .name = "manual/two", .body = manual_two },
+	{ .name = "manual/destroy", .body = manual_destroy },
+	{ .name = "manual/destroy-two", .body = manual_destroy_two },
+	{ .name = "manual/fiber", .body = manual_fiber },
+	{ .name = "inline/two", .body = inline_two },
+	{ .name = "cond/one", .body = cond_one, COMPLETE(3) },
+	{ .name = "cond/two", .body = cond_two },
+	{ .name = "cond/all", .body = cond_all },
+
+	PLAN("idle/one", idle_one, "ws", 1),
+	PLAN("idle/two", idle_one, "ws", 2),
+	PLAN("idle/inside-one", idle_inside, "ws", 1),
+	PLAN("idle/inside", idle_inside, "ws", 2),
+	PLAN("idle/inside-lock-free", idle_inside, "lock-free", 2),
+	PLAN("idle/inside-bounded", idle_inside, "bounded", 2),
+	PLAN("idle/inside-fifo", idle_inside, "global-fifo", 2),
+	PLAN("idle/stolen", idle_stolen, "ws", 2),
+	PLAN("idle/stolen-three", idle_stolen, "ws", 3),
+	PLAN("idle/stolen-mutex", idle_stolen, "mutex", 2),
+	PLAN("idle/outside", idle_outside, "ws", 1),
+	PLAN("idle/outside-lock-free", idle_outside, "lock-free", 2),
+	PLAN("idle/outside-bounded", idle_outside, "bounded", 2),
+	PLAN("idle/two-waiters", idle_two_waiters, "ws", 1),
+	PLAN("idle/deadline", idle_deadline, "ws", 1),
+	PLAN("idle/already", idle_already, "ws", 2),
+	PLAN("idle/taken-abroad", idle_taken_abroad, "ws", 2),
+	PLAN("idle/taken-abroad-lock-free", idle_taken_abroad, "lock-free", 2),
+	PLAN("idle/taken-abroad-bounded", idle_taken_abroad, "bounded", 2),
+	PLAN("idle/stolen-abroad", idle_stolen_abroad, "ws", 2),
+	PLAN("idle/stolen-abroad-lock-free", idle_stolen_abroad, "lock-free",
+		2),
+	PLAN("idle/stolen-abroad-mutex", idle_stolen_abroad, "mutex", 2),
+	PLAN("idle/ping", idle_ping, "ws", 2),
+	PLAN("idle/ping-lock-free", idle_ping, "lock-free", 2),
+	PLAN("idle/last-push", idle_last_push, "ws", 2),
+	PLAN("idle/last-left", idle_last_left, "ws", 2),
+	PLAN("idle/last-stolen", idle_last_stolen, "ws", 2),
+	{ .name = "idle/fiber", .body = idle_fiber },
+	PLAN("idle/rt", idle_rt, "ws", 2),
+	{ .name = "idle/groups",
+		.body = idle_rt,
+		.arg = &(struct plan){ "ws", 2, 2 },
+		.opts.idle = sched_idle },
+	{ .name = "idle/groups-lock-free",
+		.body = idle_rt,
+		.arg = &(struct plan){ "lock-free", 2, 2 },
+		.opts.idle = sched_idle },
+	PLAN("idle/faults", idle_faults, "ws", 2),
+	/* Where no thread can be made, a task may wait for the monitor. */
+	{ .name = "idle/groups-faults",
+		.body = idle_faults,
+		.arg = &(struct plan){ "ws", 2, 2 } },
+
+	PLAN("policy/pick-go-one", policy_pick, "wake-go", 1),
+	PLAN("policy/pick-go", policy_pick, "wake-go", 2),
+	PLAN("policy/pick-flare-one", policy_pick, "wake-flare", 1),
+	PLAN("policy/pick-flare", policy_pick, "wake-flare", 2),
+	PLAN("policy/pick-bounded", policy_pick, "bounded", 2),
+	PLAN("policy/pick-bounded-flare", policy_pick, "bounded,wake-flare", 2),
+	PLAN("policy/pick-fifo", policy_pick, "global-fifo", 2),
+	PLAN("policy/pick-mutex", policy_pick, "mutex", 2),
+	PLAN("policy/pick-lock-free", policy_pick, "lock-free", 2),
+	PLAN("policy/need-go", policy_need, "wake-go", 2),
+	PLAN("policy/need-flare", policy_need, "wake-flare", 2),
+	PLAN("policy/need-go-fifo", policy_need, "global-fifo,wake-go", 2),
+	PLAN("policy/need-flare-bounded", policy_need, "bounded,wake-flare", 2),
+	PLAN("policy/need-go-lock-free", policy_need, "lock-free,wake-go", 2),
+	PLAN("policy/need-go-mutex", policy_need, "mutex,wake-go", 2),
+	PLAN("policy/rest-go", policy_rest, "lock-free,wake-go", 2),
+	PLAN("policy/order-bounded", policy_order, "bounded", 1),
+	PLAN("policy/overflow", policy_overflow, "bounded", 1),
+	PLAN("policy/order-fifo", policy_order, "global-fifo", 1),
+	PLAN("policy/order-mutex", policy_order, "mutex", 1),
+	PLAN("policy/inside-bounded", policy_inside, "bounded", 2),
+	PLAN("policy/inside-mutex", policy_inside, "mutex", 2),
+	PLAN("policy/inside-mutex-go", policy_inside, "mutex,wake-go", 2),
+	PLAN("policy/inside-one", policy_inside,
+		"steal-one,take-one,offload-one,no-lifo", 2),
+	PLAN("policy/inside-all", policy_inside, "take-all,wake-go", 2),
+	PLAN("policy/inside-lock-free", policy_inside, "lock-free", 2),
+	PLAN("policy/rt-go", policy_rt, "wake-go", 2),
+	PLAN("policy/rt-flare", policy_rt, "wake-flare", 2),
+	PLAN("policy/rt-bounded", policy_rt, "bounded", 2),
+	PLAN("policy/rt-fifo", policy_rt, "global-fifo", 2),
+	PLAN("policy/rt-mutex", policy_rt, "mutex", 2),
+	PLAN("policy/rt-lock-free", policy_rt, "lock-free", 2),
+
+	STOP("lockfree/outside", lockfree_outside, "lock-free"),
+	STOP("lockfree/outside-go", lockfree_outside, "lock-free,wake-go"),
+	STOP("lockfree/outside-flare", lockfree_outside,
+		"lock-free,wake-flare"),
+	STOP("lockfree/inside", lockfree_inside, "lock-free"),
+	STOP("lockfree/inside-go", lockfree_inside, "lock-free,wake-go"),
+};
+
+const struct scenarios exec_scenarios = {
+	.table = table,
+	.count = sizeof(table) / sizeof(table[0]),
+};
