@@ -164,8 +164,8 @@ static int start_thread(struct weft_rt *rt, struct wf_proc *p)
 	(void)wf_and_rlx(&g->sleeping, ~p->bit);
 	err = wf_thread_start(rt, p);
 	if (err)
-		/* [pair: park.bit] As it was. */
-		(void)wf_or_rel(&g->sleeping, p->bit);
+		/* Relaxed: who could take it does not know the runtime yet. */
+		(void)wf_or_rlx(&g->sleeping, p->bit);
 	return err;
 }
 

@@ -38,7 +38,8 @@
 static const struct scenarios *const tables[] = {
 	&queue_scenarios,
 	&sched_scenarios,
-	&fiber_scenarios, &exec_scenarios,
+	&fiber_scenarios,
+	&exec_scenarios,
 };
 
 enum bounded { NOT_ASKED, COMPLETE, INCOMPLETE };
@@ -495,7 +496,7 @@ static void divide(struct run *run)
 	for (size_t i = 0; i < run->count; i++) {
 		struct entry *e = &run->entries[i];
 
-		e->left = o->each;
+		e->left = o->each * weight_of(e->scenario);
 		if (e->left == 0)
 			e->left = (uint64_t)((double)o->schedules * e->share /
 				all);

@@ -222,6 +222,7 @@ void pooled_two(void *arg);
 void pooled_need(void *arg);
 void pooled_inside(void *arg);
 void pooled_fiber(void *arg);
+void pooled_late_fiber(void *arg);
 void pooled_yield(void *arg);
 void pooled_by_fiber(void *arg);
 void pooled_faults(void *arg);

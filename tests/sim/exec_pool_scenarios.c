@@ -174,6 +174,27 @@ void pooled_fiber(void *arg)
 	(void)weft_sim_join(waker);
 }
 
+static void start_sleeper(struct item *i)
+{
+	(void)i;
+	weft_detach(spawn_on(s.e, sleeps, NULL));
+}
+
+/* A task that runs while all others are idle may still start one. */
+void pooled_late_fiber(void *arg)
+{
+	int waker;
+
+	(void)arg;
+	open_pool(2);
+	items.item[0].then = start_sleeper;
+	item_submit(0);
+	waker = duo_thread(wakes, NULL, "waker");
+	destroy();
+	weft_sim_assert(s.turns == 1, "its fiber has not ended");
+	(void)weft_sim_join(waker);
+}
+
 static void *yields(void *arg)
 {
 	int stack[1] = { 0 }, *mine = duo_watched(stack);
