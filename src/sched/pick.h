@@ -14,10 +14,13 @@
  * and never searches, polls or sleeps, so any stack will do.  A pick that may
  * do all of that is for the loop on a clean stack: it goes on in sched/idle.h.
  *
+ * In the lock-free mode yielders are in the global queue (sched/global.h); its
+ * turn then comes when what was in the local queue has run, so L is to be added
+ * to G below.
+ *
  * BOUND (R2.17).  Let L be local_capacity, S lifo_budget, G global_tick (at
- * least 2), P the
- * processors of the group, and let R tasks be ready in it.  A ready task runs
- * after at most
+ * least 2), P the processors of the group, and let R tasks be ready in it.  A
+ * ready task runs after at most
  *
  *	B = (S + 1) * (2 * L + 2 * R + G * (R + 1)) * P
  *

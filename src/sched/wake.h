@@ -24,6 +24,14 @@
  *
  * One of the two sees the other: a task is never left to sleepers only.
  *
+ * These are two other rules, for comparison (sched/policy.h).  Both take every
+ * task for coarse and worth a wake:
+ *
+ *	Go's	a sleeper is woken, unless somebody searches
+ *	flare's	a searcher is claimed by clearing its bit, and only if there is
+ *		none a sleeper is woken, who does not count as searching: so
+ *		each task has one of its own
+ *
  * Reads next: sched/park.h, the other column.
  */
 #ifndef WF_SCHED_WAKE_H
