@@ -114,7 +114,7 @@ if [[ -e $build/libweft-sim.a ]]; then
 		"$cc" -o $name $name.o $(sim --libs)
 	done
 	"$cc" "${strict[@]}" $(sim --cflags) -o relinked \
-		"$root/examples/lost_wakeup_fixed.c" $(sim --libs)
+		"$here/relinked.c" $(sim --libs)
 	export WEFT_SIM_SCHEDULES=2000
 	./lost_wakeup >said 2>&1 && die 'the lost wake-up is not found'
 	grep -q 'replay: WEFT_SIM_REPLAY=lost_wakeup:' said ||
