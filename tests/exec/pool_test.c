@@ -162,7 +162,7 @@ static struct {
 	weft_executor *e;
 	struct numbered *tasks;
 	size_t count;
-	_Atomic(uint8_t) *runs;
+	_Atomic(uint32_t) *runs;
 	_Atomic(size_t) ran;
 } crowd;
 

@@ -594,7 +594,7 @@ static void searchers_do_not_spin_while_somebody_waits(void **state)
 	kit.procs[1].gap_ns = WF_NS_PER_MS / 4;
 	assert_in_range(search_ns(INT64_MAX), WF_NS_PER_MS / 2,
 		WF_NS_PER_MS / 2 + 10 * WF_NS_PER_US);
-	assert_in_range(search_ns(0), 0, WF_NS_PER_US); /* one pause */
+	assert_true(search_ns(0) <= WF_NS_PER_US); /* one pause */
 	/* One that spins already stops. */
 	kit.procs[1].gap_ns = WF_NS_PER_MS / 4;
 	assert_in_range(search_ns(clock_ns + 100 * WF_NS_PER_US),
@@ -603,7 +603,7 @@ static void searchers_do_not_spin_while_somebody_waits(void **state)
 	kit_fill(2, 1);
 	kit.rt.spin_ns = 0;
 	wf_store_rlx(&g->gate_open, false);
-	assert_in_range(search_ns(0), 0, WF_NS_PER_US); /* one pause */
+	assert_true(search_ns(0) <= WF_NS_PER_US); /* one pause */
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)

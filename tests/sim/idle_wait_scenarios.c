@@ -446,7 +446,7 @@ static void be_robbed_and_park(void *arg)
 	}
 	await_theft();
 	while ((task = wf_pick_quick(p)) != NULL)
-		task->run(task);
+		kit_run_task(task);
 	if (wf_park(t, true))
 		kit_work(t);
 	wf_os_self_set(NULL);

@@ -34,7 +34,7 @@ static void work(void *arg)
 
 	wf_os_self_set(t);
 	while (!wf_load_rlx(&s.over) && (task = wf_pick(t)) != NULL)
-		task->run(task);
+		kit_run_task(task);
 	wf_os_self_set(NULL);
 	(void)wf_add_rlx(&s.gone, 1);
 }

@@ -20,7 +20,7 @@ static void commute(void *arg)
 
 		if (wf_inject_take(&g->inject, 1, &out) > 0) {
 			(void)wf_and_rlx(&g->searching, ~t->proc->bit);
-			out.first->run(out.first);
+			kit_run_task(out.first);
 		} else if (!wf_park(t, true) || wf_load_rlx(&stage.over)) {
 			return;
 		}
@@ -173,7 +173,7 @@ void park_word(void *arg)
 	(void)wf_and_rlx(&g->searching, ~stage.kit.proc[1].bit);
 	kit_submit(0);
 	if (wf_inject_take(&g->inject, 1, &out) > 0)
-		out.first->run(out.first);
+		kit_run_task(out.first);
 	kit_submit(1);
 	kit_finish();
 	jobs_check(2);

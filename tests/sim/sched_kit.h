@@ -25,12 +25,20 @@
 #include "base/atomic.h"
 #include "base/units.h"
 #include "os/os.h"
+#include "queue/twice.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
 #include "sched/submit.h"
 #include "sched/thread.h"
 #include "sched/wake.h"
+
+/* As the loop does. */
+static inline void kit_run_task(weft_task *task)
+{
+	wf_twice_leave(task);
+	task->run(task);
+}
 
 enum {
 	KIT_PROCS = 3,
@@ -269,7 +277,7 @@ static inline void kit_work(void *arg)
 
 	wf_os_self_set(t);
 	while ((task = wf_pick(t)) != NULL)
-		task->run(task);
+		kit_run_task(task);
 	wf_os_self_set(NULL);
 }
 
@@ -312,7 +320,7 @@ static inline void kit_drain(uint32_t n)
 		weft_task *task;
 
 		while ((task = wf_pick_quick(&stage.kit.proc[i])) != NULL)
-			task->run(task);
+			kit_run_task(task);
 	}
 }
 
@@ -329,7 +337,7 @@ static inline void kit_rob(struct wf_proc *p)
 	s.now_ns += WF_STUCK_NS;
 	task = wf_search_round(&s, true);
 	if (task != NULL)
-		task->run(task);
+		kit_run_task(task);
 }
 
 /* ------------------------------------------------------------------------ */

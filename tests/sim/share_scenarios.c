@@ -35,7 +35,7 @@ static void hold(unsigned n)
 		weft_task *task = wf_pick_quick(&stage.kit.proc[0]);
 
 		if (task != NULL)
-			task->run(task);
+			kit_run_task(task);
 	}
 }
 

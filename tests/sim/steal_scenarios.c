@@ -16,7 +16,7 @@ static void pick_n(struct wf_proc *p, unsigned n)
 		weft_task *task = wf_pick_quick(p);
 
 		if (task != NULL)
-			task->run(task);
+			kit_run_task(task);
 	}
 }
 
