@@ -125,6 +125,12 @@ static void retire(struct wf_thread *t)
 		(void)wf_wake_one(p->group);
 }
 
+/* Shall threads end that find nothing to do? */
+static bool is_over(struct weft_rt *rt)
+{
+	return wf_load_rlx(&rt->quit) && wf_rt_fibers(rt) == 0;
+}
+
 void wf_rt_tell_ended(struct weft_rt *rt)
 {
 	/* [pair: rt.ended] What ended is counted before. */
@@ -143,14 +149,15 @@ bool wf_park(struct wf_thread *t, bool searched)
 	if (searched)
 		(void)wf_and_rlx(&p->group->searching, ~p->bit);
 	set_bit(p);
-	if (wf_load_rlx(&rt->stopping))
+	/* Later the ends of threads are what stop waits for. */
+	if (wf_load_rlx(&rt->stopping) && !wf_load_rlx(&rt->quit))
 		wf_rt_tell_ended(rt);
 	if (work_left(p, searched)) {
 		if (take_bit(p)) {
 			get_up(t, false);
 			return true;
 		}
-	} else if (wf_load_rlx(&rt->quit) && take_bit(p)) {
+	} else if (is_over(rt) && take_bit(p)) {
 		/* One look decides both: if two differed it would sleep. */
 		retire(t);
 		return false;

@@ -353,7 +353,11 @@ static void wait_callers(struct weft_rt *rt)
 		wf_os_thread_yield();
 }
 
-/* Wait until no thread is left but the monitor. */
+/*
+ * Wait until no thread is left but the monitor.  They stay as long as a fiber
+ * lives: one may have been started at the last moment, by a task that had begun
+ * to when shutdown came.  Who sleeps is woken to look again.
+ */
 static void wait_threads(struct weft_rt *rt)
 {
 	for (;;) {
@@ -362,6 +366,10 @@ static void wait_threads(struct weft_rt *rt)
 
 		if (wf_load_rlx(&rt->threads) == 0)
 			break;
+		/* [pair: park.sleep] Who parks after this sees that it ends. */
+		wf_fence_seq();
+		for (uint32_t i = 0; i < rt->group_count; i++)
+			wf_wake_all(&rt->groups[i]);
 		(void)wf_os_futex_wait(&rt->ended, seen, INT64_MAX);
 	}
 }
@@ -371,11 +379,9 @@ static void end_threads(struct weft_rt *rt)
 {
 	wait_callers(rt);
 	wf_store_rlx(&rt->quit, true);
-	/* [pair: park.sleep] Who parks after this sees it. */
-	wf_fence_seq();
-	for (uint32_t i = 0; i < rt->group_count; i++)
-		wf_wake_all(&rt->groups[i]);
 	wait_threads(rt);
+	/* Who woke the last fiber may be about to start a thread for it. */
+	wait_callers(rt);
 	wf_monitor_stop(rt);
 	/* It may have started one since, which finds that it must end. */
 	wait_threads(rt);

@@ -414,6 +414,7 @@ void rt_linger(void *arg);
 void rt_need_at_the_end(void *arg);
 void rt_help_and_stop(void *arg);
 void rt_overflow_at_the_end(void *arg);
+void rt_late_spawn(void *arg);
 
 /* work_scenarios.c */
 void work_yield(void *arg);

@@ -215,6 +215,8 @@ static const struct scenario table[] = {
 	WHOLE("rt/two-runtimes", rt_two_runtimes, 0),
 	WHOLE("rt/faults", rt_faults, 0),
 	WHOLE("rt/faults-later", rt_faults_later, 2),
+	WHOLE("rt/late-spawn-one", rt_late_spawn, 1),
+	WHOLE("rt/late-spawn", rt_late_spawn, 2),
 	WHOLE("rt/linger", rt_linger, 0),
 	WHOLE("rt/need-at-the-end", rt_need_at_the_end, 0),
 	WHOLE("rt/help-and-stop", rt_help_and_stop, 0),

@@ -160,3 +160,65 @@ void rt_overflow_at_the_end(void *arg)
 	(void)weft_sim_join(other);
 	jobs_check(6);
 }
+
+/* ------------------------------------------------------------------------ */
+/* A task starts a fiber, which waits, while the runtime is being stopped. */
+
+static struct {
+	_Atomic(weft_fiber *) waits;
+	_Atomic(bool) refused;
+	uint32_t started, ended;
+} late;
+
+static bool late_commit(struct weft_awaiter *a, weft_fiber *f)
+{
+	(void)a;
+	wf_store_rel(&late.waits, f);
+	return true;
+}
+
+static void late_fiber(void *arg)
+{
+	struct weft_awaiter a = { .commit = late_commit };
+	int err = weft_suspend(&a);
+
+	(void)arg;
+	weft_sim_assert(err == 0, "suspend says %d", err);
+	late.ended++;
+}
+
+static void start_late(struct job *j)
+{
+	(void)j;
+	if (weft_go(late_fiber, NULL) == 0)
+		late.started++;
+	else
+		wf_store_rel(&late.refused, true);
+}
+
+static void late_waker(void *arg)
+{
+	weft_fiber *f;
+
+	(void)arg;
+	while ((f = wf_load_acq(&late.waits)) == NULL &&
+		!wf_load_acq(&late.refused))
+		weft_sim_yield();
+	if (f != NULL)
+		weft_wake(f, WEFT_HINT_DEFAULT);
+}
+
+void rt_late_spawn(void *arg)
+{
+	int waker;
+
+	rt_start((uint32_t)(uintptr_t)arg);
+	stage.job[0].then = start_late;
+	job_submit(stage.rt, 0, WEFT_HINT_DEFAULT);
+	waker = weft_sim_thread(late_waker, NULL, "waker");
+	rt_stop();
+	weft_sim_assert(late.ended == late.started,
+		"stopped, and a fiber that was started has not ended");
+	weft_sim_join(waker);
+	jobs_check(1);
+}
