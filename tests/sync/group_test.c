@@ -201,7 +201,9 @@ static void give_up_or_done(void *arg, unsigned i)
 		if (i == 0) {
 			new_round(n, GIVERS_UP);
 			g = wf_load_rlx(&race.group);
-			while (!(word(g) & WAITERS))
+			/* Where all is slow they give up before they wait. */
+			while (!(word(g) & WAITERS) &&
+				wf_load_acq(&race.left) != 0)
 				wf_os_thread_yield();
 			spin_ns((int64_t)(n % 120) * WF_NS_PER_US);
 			weft_group_done(g);
