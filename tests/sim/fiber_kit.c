@@ -246,6 +246,9 @@ static void worker(void *arg)
 		wf_stack_give(&p->stacks, t->spent);
 	}
 	wf_os_self_set(NULL);
+	/* As stop does when a thread has ended: who sleeps looks again. */
+	wf_fence_seq();
+	wf_wake_all(&duo->group);
 }
 
 static int ids[DUO_WORKERS];
