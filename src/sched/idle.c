@@ -6,8 +6,8 @@
 
 #include "arch/context.h"
 #include "os/os.h"
-#include "sched/park.h"
 #include "sched/global.h"
+#include "sched/park.h"
 #include "sched/pick.h"
 #include "sched/quiet.h"
 #include "sched/runtime.h"

@@ -11,6 +11,9 @@
  *	anything that waits behind a task which runs since the last look,
  *	fine tasks, when the gate is open.
  *
+ * A searcher that has been at it for 2 ms has been stopped by the system, and
+ * is not relied upon.
+ *
  * So a ready task that others could run starts within two looks, a wake, and
  * what the kernel takes to run these two threads: BOUND, stated as 3 ms on a
  * machine that has a CPU for each processor.

@@ -164,7 +164,7 @@ static int start_thread(struct weft_rt *rt, struct wf_proc *p)
 	(void)wf_and_rlx(&g->sleeping, ~p->bit);
 	err = wf_thread_start(rt, p);
 	if (err)
-		/* Relaxed: who could take it does not know the runtime yet. */
+		/* Relaxed: nothing was submitted yet, so nobody takes it. */
 		(void)wf_or_rlx(&g->sleeping, p->bit);
 	return err;
 }

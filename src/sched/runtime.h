@@ -6,7 +6,9 @@
  *	running	 everything is accepted
  *	stopping shutdown was called: nothing new is accepted, every fiber is
  *		 cancelled; what was accepted goes on
- *	quit	 no fiber is left: a thread that finds nothing to do ends
+ *	quit	 no fiber is left: a thread that finds nothing to do ends.  A
+ *		 task that had begun to start a fiber when shutdown came may
+ *		 still do so; then threads stay until that has ended.
  *
  * OUTSIDE.  A plain thread, or one of another runtime, has no processor.  It
  * takes descriptors and credits from caches that all such threads share under a

@@ -4,8 +4,8 @@
  */
 #include "sched/steal.h"
 
-#include "os/os.h"
 #include "base/units.h"
+#include "os/os.h"
 #include "sched/global.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
