@@ -12,44 +12,14 @@
 
 #include <errno.h>
 
+#include "numbered.h"
 #include "os/os.h"
 #include "stress/sched_kit.h"
-
-struct numbered {
-	weft_task task; /* must be first */
-	size_t number;
-};
-
-enum { TASKS = 16 };
-
-static struct numbered tasks[TASKS];
-static size_t order[TASKS], ran;
-
-static void note(weft_task *task)
-{
-	order[ran++] = ((struct numbered *)task)->number;
-}
-
-static void prepare(void)
-{
-	kit_watch();
-	ran = 0;
-	for (size_t i = 0; i < TASKS; i++)
-		tasks[i] = (struct numbered){ { .run = note }, i };
-}
 
 static void submit(size_t i)
 {
 	kit_expect(weft_submit(weft_inline(), &tasks[i].task,
 			   WEFT_HINT_DEFAULT) == 0);
-}
-
-static void expect_order(size_t n)
-{
-	assert_int_equal(ran, n);
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(order[i], i);
-	kit_settle();
 }
 
 static void it_runs_at_once(void **state)

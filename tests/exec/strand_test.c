@@ -16,41 +16,14 @@
 #include "base/limits.h"
 #include "fiber/fiber.h"
 #include "os/child.h"
+#include "numbered.h"
 #include "os/os.h"
 #include "stress/sched_kit.h"
 #include "support/skip.h"
 
-struct numbered {
-	weft_task task; /* must be first */
-	size_t number;
-};
+enum { TURN = WF_STRAND_TURN };
 
-enum { TASKS = 1000, TURN = WF_STRAND_TURN };
-
-static struct numbered tasks[TASKS];
-static size_t order[TASKS], ran;
 static weft_executor *manual, *strand;
-
-static void note(weft_task *task)
-{
-	order[ran++] = ((struct numbered *)task)->number;
-}
-
-static void prepare(void)
-{
-	kit_watch();
-	ran = 0;
-	for (size_t i = 0; i < TASKS; i++)
-		tasks[i] = (struct numbered){ { .run = note }, i };
-}
-
-static void expect_order(size_t n)
-{
-	assert_int_equal(ran, n);
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(order[i], i);
-	kit_settle();
-}
 
 static int submit(weft_executor *e, size_t i)
 {

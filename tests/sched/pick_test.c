@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
+#include "locked.h"
 #include "os/os.h"
 #include "sched/global.h"
 #include "sched/pick.h"
@@ -353,45 +354,23 @@ static void without_a_slot_none_is_looked_at(void **state)
 	free_rt();
 }
 
-/* With a mutex each pick is under it; somebody else holds it here. */
-struct locked {
-	_Atomic(bool) done;
-	bool waited;
-	weft_task *task;
-};
+static weft_task *locked_pick;
 
-static void locked_run(void *arg, unsigned i)
+static void pick_one(void)
 {
-	struct wf_lock *lock = &p->runq.lock;
-	struct locked *l = arg;
-
-	if (i == 0) {
-		while (wf_load_rlx(&lock->word) == 0)
-			wf_os_thread_yield();
-		l->task = wf_pick_quick(p);
-		wf_store_rel(&l->done, true);
-		return;
-	}
-	wf_lock(lock);
-	/* 2: somebody waits for it. */
-	while (!wf_load_acq(&l->done) && wf_load_rlx(&lock->word) != 2)
-		wf_os_thread_yield();
-	l->waited = !wf_load_acq(&l->done);
-	wf_unlock(lock);
+	locked_pick = wf_pick_quick(p);
 }
 
+/* With a mutex each pick is under it. */
 static void a_queue_with_a_mutex_is_picked_from_under_it(void **state)
 {
-	struct locked l = { .waited = false };
-
 	(void)state;
 	assert_int_equal(make_rt(1, 16, 61), 0);
 	set_policy((weft_policy){ .local = WEFT_LOCAL_MUTEX });
 	to_local(0);
 	to_local(1);
-	threads_run(2, locked_run, &l);
-	assert_true(l.waited);
-	assert_int_equal(number(l.task), 0);
+	assert_true(waits_for(&p->runq.lock, pick_one));
+	assert_int_equal(number(locked_pick), 0);
 	assert_pick(1);
 	assert_pick(-1);
 	free_rt();

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "kit.h"
+#include "locked.h"
 #include "sched/share.h"
 #include "sched/steal.h"
 #include "support/skip.h"
@@ -313,43 +314,19 @@ static void a_slot_that_is_shut_is_left_alone(void **state)
 	kit_close();
 }
 
-/* One thread steals while another holds the victim's lock. */
-struct locked {
-	_Atomic(bool) done;
-	bool waited;
-};
-
-static void locked_run(void *arg, unsigned i)
+static void search_once(void)
 {
-	struct wf_lock *lock = &kit.procs[1].runq.lock;
-	struct locked *l = arg;
-
-	if (i == 0) {
-		while (wf_load_rlx(&lock->word) == 0)
-			wf_os_thread_yield();
-		(void)wf_search_round(&search, true);
-		wf_store_rel(&l->done, true);
-		return;
-	}
-	wf_lock(lock);
-	/* 2: somebody waits for it. */
-	while (!wf_load_acq(&l->done) && wf_load_rlx(&lock->word) != 2)
-		wf_os_thread_yield();
-	l->waited = !wf_load_acq(&l->done);
-	wf_unlock(lock);
+	(void)wf_search_round(&search, true);
 }
 
 static void a_queue_with_a_mutex_is_robbed_under_it(void **state)
 {
-	struct locked l = { .waited = false };
-
 	(void)state;
 	begin(2);
 	kit.groups[0].policy.local = WEFT_LOCAL_MUTEX;
 	assert_true(wf_share_open(&kit.procs[1]));
 	kit_fill(1, 9);
-	threads_run(2, locked_run, &l);
-	assert_true(l.waited);
+	assert_true(waits_for(&kit.procs[1].runq.lock, search_once));
 	assert_int_equal(stolen(), 4);
 	kit_close();
 }
