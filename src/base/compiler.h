@@ -32,6 +32,15 @@
 #define wf_may_switch __attribute__((noipa))
 #endif
 
+/* A variable that assembly names: it keeps its name when programs are linked
+ * as a whole. */
+#ifdef __clang__
+#define wf_kept __attribute__((used))
+#else
+#define wf_kept __attribute__((used, externally_visible))
+#endif
+#define wf_hidden __attribute__((visibility("hidden")))
+
 /* Two writers closer than this share a line (and its neighbour, on x86). */
 #define WF_CACHE_LINE 64
 #define WF_FALSE_SHARING 128

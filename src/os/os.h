@@ -24,14 +24,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
-
-/*
- * Who am I.  One word per thread, NULL until set; set returns what it was.
- * Never inlined: the compiler must not carry the address of a thread-local
- * across a switch.
- */
-wf_noinline void *wf_os_self(void);
-wf_noinline void *wf_os_self_set(void *self);
+#include "os/self.h"
 
 /*
  * Sleep while *word is expected, until a wake or the deadline (monotonic
@@ -104,6 +97,9 @@ struct wf_os_thread {
 int wf_os_thread_start(struct wf_os_thread *t, void (*fn)(void *), void *arg,
 	size_t stack_bytes, const char *name);
 void wf_os_thread_join(struct wf_os_thread *t);
+
+/* By the thread itself, if it shall not be joined. */
+void wf_os_thread_detach(struct wf_os_thread *t);
 void wf_os_thread_yield(void);
 
 /*

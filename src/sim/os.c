@@ -73,6 +73,11 @@ void *wf_os_self_set(void *self)
 	return before;
 }
 
+const void *wf_os_self_place(void)
+{
+	return wf_sim_on() ? &wf_sim->current->self : NULL;
+}
+
 int wf_os_futex_wait(
 	_Atomic(uint32_t) *word, uint32_t expected, int64_t deadline_ns)
 {
@@ -187,6 +192,11 @@ void wf_os_thread_join(struct wf_os_thread *t)
 	if (wf_sim_thread_join((uint32_t)t->id) != 0)
 		wf_sim_fail("bad join", NULL, "there is no thread %u to join",
 			(unsigned)t->id);
+}
+
+void wf_os_thread_detach(struct wf_os_thread *t)
+{
+	(void)t;
 }
 
 void wf_os_thread_yield(void)

@@ -44,6 +44,25 @@ static void it_is_null_until_set(void **state)
 	assert_null(wf_os_self());
 }
 
+static void *place(void *arg)
+{
+	*(const void **)arg = wf_os_self_place();
+	return NULL;
+}
+
+static void no_two_threads_are_at_one_place(void **state)
+{
+	const void *here = wf_os_self_place(), *there = NULL;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, place, &there), 0);
+	pthread_join(thread, NULL);
+	assert_non_null(there);
+	assert_ptr_not_equal(here, there);
+	assert_ptr_equal(here, wf_os_self_place());
+}
+
 /* Twice: the second threads have the memory that the first ones left. */
 static void every_thread_has_its_own(void **state)
 {
@@ -75,6 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_null_until_set),
+		cmocka_unit_test(no_two_threads_are_at_one_place),
 		cmocka_unit_test(every_thread_has_its_own),
 	};
 

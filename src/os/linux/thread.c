@@ -83,6 +83,11 @@ void wf_os_thread_join(struct wf_os_thread *t)
 	(void)pthread_join(t->id, NULL);
 }
 
+void wf_os_thread_detach(struct wf_os_thread *t)
+{
+	(void)pthread_detach(t->id);
+}
+
 void wf_os_thread_yield(void)
 {
 	(void)sched_yield();
