@@ -70,8 +70,8 @@ WEFT_API WEFT_MUST_CHECK int weft_spawn(weft_fiber **f,
  *
  * Returns 0 and the handle is gone; -ETIMEDOUT at the deadline; -ECANCELED if
  * the calling fiber was cancelled and f has not ended; -EDEADLK if f is the
- * caller; -ENOTSUP in a fiber for a deadline that is neither past nor
- * WEFT_FOREVER.  On an error the handle is as before.
+ * caller.  On an error the handle is as before.  A cancelled caller whose child
+ * runs right here gets 0.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  * Order:   everything f did happens before the return of 0.
@@ -85,6 +85,38 @@ WEFT_API WEFT_MUST_CHECK int weft_join(
  * Context: any.  Never switches.
  */
 WEFT_API void weft_detach(weft_fiber *f);
+
+/*
+ * Ask f to end.  From now on every call of f's that would wait returns
+ * -ECANCELED instead, and so does the one that it waits in; calls that need not
+ * wait succeed as ever.  The scopes that f has open are cancelled with it.
+ * What f does about it is its own affair: a fiber is never stopped from
+ * outside, and one that has not started yet still runs.
+ *
+ * Join, cancel and detach of one handle must be ordered by the callers.
+ *
+ * Returns 0, also if f has ended; it may be ignored.
+ *
+ * Context: any.  Never switches.
+ */
+WEFT_API int weft_cancel(weft_fiber *f);
+
+/*
+ * While the shield is on, the running fiber does not see that it was cancelled,
+ * nor deadlines that it inherited from a scope: for what has to be finished or
+ * undone in any case.
+ *
+ *	bool before = weft_shield(true);
+ *
+ *	... give back what is to be given back, waiting if need be ...
+ *	weft_shield(before);
+ *
+ * Returns whether it was on before; it may be ignored.  False outside a fiber,
+ * where it does nothing.
+ *
+ * Context: any.  Never switches.
+ */
+WEFT_API bool weft_shield(bool on);
 
 /*
  * Let everything run that is ready now, here and in the global queue, before
@@ -111,7 +143,8 @@ WEFT_API void weft_checkpoint(void);
 WEFT_API weft_fiber *weft_self(void);
 
 /*
- * Was the running fiber cancelled?  False outside of one.
+ * Was the running fiber cancelled, or has a deadline passed that it inherited?
+ * False outside of one, and behind a shield.
  *
  * Context: any.  Never switches.
  */

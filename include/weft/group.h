@@ -22,7 +22,7 @@ WEFT_BEGIN_DECLS
 
 typedef struct weft_group {
 	uint64_t state_;
-	void *waiters_;
+	void *waiters_[2];
 } weft_group;
 
 /*
@@ -47,8 +47,8 @@ WEFT_API void weft_group_done(weft_group *g);
  * Wait until the count is zero.
  *
  * Returns 0, and the group may be freed or used anew at once; -ETIMEDOUT at the
- * deadline; -ECANCELED if the calling fiber was cancelled; -ENOTSUP in a fiber
- * for a deadline that is neither past nor WEFT_FOREVER.
+ * deadline; -ECANCELED if the calling fiber was cancelled and would have to
+ * wait.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  */

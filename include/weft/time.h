@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/time.h - points in time.
+ * weft/time.h - points in time, and sleeping until one.
  *
  * Every call that can wait takes one absolute deadline, last.  A deadline that
  * has passed, a negative one included, means the same as WEFT_NOW.
+ *
+ * A wait never ends by its deadline before that has come.  It may end a little
+ * later, so that fibers whose deadlines are close together wake together: by at
+ * most a 1024th of how long the wait was to last, and at most 0.5 ms.  To that
+ * comes what the system takes to run the thread, and on a busy runtime what it
+ * takes until it is the fiber's turn.
  */
 #ifndef WEFT_TIME_H
 #define WEFT_TIME_H
@@ -35,6 +41,29 @@ WEFT_API weft_time weft_now(void);
  * Context: any.  Never switches.
  */
 WEFT_API weft_time weft_after(int64_t ns);
+
+/*
+ * Sleep until t; if that has passed, not at all.  WEFT_FOREVER: until the fiber
+ * is cancelled.  Signals do not cut it short.
+ *
+ * Returns 0, and t has come; -ECANCELED: the fiber was cancelled, before or
+ * while it slept; -ETIMEDOUT: an inherited deadline, of a scope, came before t;
+ * -EAGAIN: (a fiber on an executor that is not a runtime's) there is no thread
+ * to wake it, and none could be started.  The result may be ignored.
+ *
+ * Context: fiber (may switch) or plain thread (blocks it).
+ */
+WEFT_API int weft_sleep_until(weft_time t);
+
+/*
+ * Sleep for ns nanoseconds: the same as weft_sleep_until(weft_after(ns)), but
+ * returns 0 at once if ns <= 0.
+ *
+ * Returns as weft_sleep_until.  The result may be ignored.
+ *
+ * Context: fiber (may switch) or plain thread (blocks it).
+ */
+WEFT_API int weft_sleep(int64_t ns);
 
 WEFT_END_DECLS
 

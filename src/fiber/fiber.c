@@ -62,87 +62,25 @@ bool wf_fiber_is_fresh(wf_entry ticket)
 	return (seen & WF_FIBER_FRESH) && is_use(seen, ticket);
 }
 
-bool wf_wait_begin(weft_fiber *f, uint64_t *epoch)
+enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t seen, uint64_t cause)
 {
-	uint64_t seen = wf_load_rlx(&f->wait), armed;
+	uint64_t wait = seen & ~(WF_WAIT_PHASE | WF_WAIT_CUT | WF_WAIT_LATE);
+	uint64_t claimed = wait | WF_WAIT_CLAIMED | cause;
 
-	do {
-		if (seen & WF_WAIT_CANCELLED)
-			return false;
-		armed = seen + WF_WAIT_EPOCH + WF_WAIT_ARMED;
-		/* Relaxed: who claims learns the epoch from an object later. */
-	} while (!wf_cas_weak_rlx(&f->wait, &seen, armed));
-	*epoch = armed / WF_WAIT_EPOCH;
-	return true;
-}
+	seen = wait | WF_WAIT_PARKED;
+	for (;;) {
+		uint64_t before = seen;
 
-bool wf_wait_end(weft_fiber *f)
-{
-	uint64_t seen = wf_load_rlx(&f->wait);
-
-	/* [pair: fiber.wake] See what the claimer did before. */
-	while (!wf_cas_weak_acq(
-		&f->wait, &seen, seen & ~(WF_WAIT_PHASE | WF_WAIT_CUT)))
-		continue;
-	return seen & WF_WAIT_CUT;
-}
-
-/* One step of WAIT from phase to phase, in the epoch that seen has. */
-static bool step(weft_fiber *f, uint64_t *seen, uint64_t from, uint64_t to)
-{
-	if ((*seen & WF_WAIT_PHASE) != from)
-		return false;
-	/*
-	 * [pair: fiber.wake] What the waker did before it claimed is seen by
-	 * the fiber that goes on; and its saved context, when it parked, by
-	 * the waker.
-	 */
-	return wf_cas_acqrel(&f->wait, seen, (*seen & ~WF_WAIT_PHASE) | to);
-}
-
-bool wf_wait_park(weft_fiber *f)
-{
-	uint64_t seen = wf_load_rlx(&f->wait);
-
-	while ((seen & WF_WAIT_PHASE) == WF_WAIT_ARMED)
-		if (step(f, &seen, WF_WAIT_ARMED, WF_WAIT_PARKED))
-			return true;
-	return false;
-}
-
-/* Claim the wait that seen shows, as long as it is that one. */
-static enum wf_claim claim(weft_fiber *f, uint64_t seen, uint64_t claimed)
-{
-	uint64_t epoch = seen / WF_WAIT_EPOCH;
-
-	while (seen / WF_WAIT_EPOCH == epoch) {
-		if (step(f, &seen, WF_WAIT_PARKED, claimed))
-			return WF_CLAIM_WAKE;
-		if (step(f, &seen, WF_WAIT_ARMED, claimed))
-			return WF_CLAIM_RUNS;
-		if ((seen & WF_WAIT_PHASE) == WF_WAIT_CLAIMED ||
-			(seen & WF_WAIT_PHASE) == WF_WAIT_IDLE)
-			break;
+		/*
+		 * [pair: fiber.wake] What the waker did before it claimed is
+		 * seen by the fiber that goes on; and its saved context, when
+		 * it parked, by the waker.
+		 */
+		if (wf_cas_acqrel(&f->wait, &seen, claimed))
+			return before & WF_WAIT_PARKED ? WF_CLAIM_WAKE
+						       : WF_CLAIM_RUNS;
+		if (seen != (wait | WF_WAIT_ARMED) &&
+			seen != (wait | WF_WAIT_PARKED))
+			return WF_CLAIM_LOST;
 	}
-	return WF_CLAIM_LOST;
-}
-
-enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t epoch)
-{
-	uint64_t seen = wf_load_rlx(&f->wait);
-
-	if (seen / WF_WAIT_EPOCH != epoch)
-		return WF_CLAIM_LOST;
-	return claim(f, seen, WF_WAIT_CLAIMED);
-}
-
-enum wf_claim wf_wait_cancel(weft_fiber *f)
-{
-	uint64_t seen = wf_load_rlx(&f->wait);
-
-	wf_fiber_use(f);
-	while (!wf_cas_weak_rlx(&f->wait, &seen, seen | WF_WAIT_CANCELLED))
-		continue;
-	return claim(
-		f, seen | WF_WAIT_CANCELLED, WF_WAIT_CLAIMED | WF_WAIT_CUT);
 }

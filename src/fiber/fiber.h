@@ -2,7 +2,7 @@
 /*
  * fiber/fiber.h - the fiber: a task with a descriptor and, later, a stack.
  *
- * The descriptor is two cache lines.  A fiber that is spawned, runs and ends
+ * The descriptor is four cache lines.  A fiber that is spawned, runs and ends
  * without ever waiting touches only the first.  In it one place is used three
  * times over, because a fiber needs only one of them at a time:
  *
@@ -41,21 +41,26 @@
  *	+DONE, then free by the joiner		end
  *	-> free					end, if DETACHED
  *
- * WAIT, the other word: which wait the fiber is in, and whose wake won.
+ * WAIT, the other word: which wait the fiber is in, and who ended it.
  *
- *	CANCELLED	sticky: calls that would wait return -ECANCELED
  *	PHASE		IDLE, ARMED (it may be claimed, and still runs), PARKED
  *			(it may be claimed, and is off its stack), CLAIMED
+ *	FIRM		no cancellation ends this wait
+ *	TIMED		it ends at `until'
+ *	CUT, LATE	(with CLAIMED) a cancellation or a deadline ended it
  *	epoch		counts waits, over all lives of the descriptor; so a
- *			waker that is late finds another epoch
+ *			waker that is late finds another word
  *
- *	IDLE -> ARMED, epoch + 1	wf_wait_begin, by the fiber
- *	ARMED -> PARKED			by its commit, after the switch
+ *	IDLE -> ARMED or PARKED, epoch + 1	by the fiber's commit
+ *	ARMED -> PARKED, IDLE			the same
  *	ARMED, PARKED -> CLAIMED	by the one waker who wins; from PARKED
  *					it must also make the fiber runnable
- *	ARMED, CLAIMED -> IDLE		wf_wait_end, by the fiber
+ *	CLAIMED -> IDLE			by the fiber, when it runs on
  *
- *	CUT		(with CLAIMED) it was a cancellation that won
+ * CUT, a word of its own, is what others ask of the fiber: bits are set by
+ * anyone and stay, but for SCOPE (sched/scope.c).  Who sets one looks at WAIT
+ * afterwards, and who begins a wait looks at CUT afterwards, with a fence each
+ * [fiber.cut]: one of them sees the other.
  *
  * READY, for those who look on: since when, in us, an odd number; or
  *
@@ -79,8 +84,10 @@
 #include "arch/context.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "os/spin.h"
 #include "queue/entry.h"
 #include "stack/stack.h"
+#include "timer/heap.h"
 
 /* STATE */
 #define WF_FIBER_LIVE 1u
@@ -99,20 +106,33 @@
 #define WF_FIBER_LIFE 0x7fu
 
 /* WAIT */
-#define WF_WAIT_CANCELLED ((uint64_t)1)
-#define WF_WAIT_PHASE ((uint64_t)6)
+#define WF_WAIT_PHASE ((uint64_t)3)
 #define WF_WAIT_IDLE ((uint64_t)0)
-#define WF_WAIT_ARMED ((uint64_t)2)
-#define WF_WAIT_PARKED ((uint64_t)4)
-#define WF_WAIT_CLAIMED ((uint64_t)6)
-#define WF_WAIT_CUT ((uint64_t)8)
-#define WF_WAIT_EPOCH ((uint64_t)16)	/* one of them */
+#define WF_WAIT_ARMED ((uint64_t)1)
+#define WF_WAIT_PARKED ((uint64_t)2)
+#define WF_WAIT_CLAIMED ((uint64_t)3)
+#define WF_WAIT_FIRM ((uint64_t)4)
+#define WF_WAIT_TIMED ((uint64_t)8)
+#define WF_WAIT_CUT ((uint64_t)16)
+#define WF_WAIT_LATE ((uint64_t)32)
+#define WF_WAIT_EPOCH ((uint64_t)64)	/* one of them */
+
+/* CUT */
+#define WF_CUT_CANCELLED 1u	/* weft_cancel, or the runtime stops */
+#define WF_CUT_MEMBER 2u	/* the scope it was started in is cancelled */
+#define WF_CUT_SCOPE 4u		/* one that it has open is */
+
+/* OWN, of the fiber alone. */
+#define WF_OWN_SHIELD 1u	/* it does not want to know of CUT and limit */
+#define WF_OWN_LIMIT 2u		/* limit is a deadline */
+#define WF_OWN_SHELTER 4u	/* a scope was opened since SHIELD */
 
 /* READY */
 #define WF_READY_UNKNOWN 1u
 #define WF_READY_INLINE 2u
 
-struct wf_waiter;
+struct wf_node;
+struct wf_scope;
 
 struct weft_fiber {
 	/* Part 1: by whoever holds the right to run it. */
@@ -132,15 +152,29 @@ struct weft_fiber {
 	_Atomic(uint32_t) state;	/* STATE; any thread */
 	_Atomic(uint32_t) ready_us;	/* READY; read by anyone */
 
-	/* Part 2: zero in a free one, but for epoch and the last three. */
+	/* Part 2: zero in a free one, but for the epoch. */
 	_Atomic(uint64_t) wait wf_aligned(WF_CACHE_LINE);	/* WAIT */
 	_Atomic(const char *) name;
-	_Atomic(void *) entry;		/* its function, once it has a stack */
+	_Atomic(void *) entry;		/* its function, once it has a stack;
+					   in a scope from the beginning */
 	_Atomic(const char *) waits_for;	/* these three by the fiber */
 	_Atomic(const void *) waits_on;
 	_Atomic(int64_t) since_ns;
-	struct wf_waiter *joiner;	/* by JOINED */
+	struct wf_node *joiner;		/* by JOINED */
+	_Atomic(uint32_t) cut;		/* CUT */
+	uint32_t own;			/* OWN */
+
+	/* Part 3: seldom used; zero in a free one, but for timer. */
 	weft_executor *executor;	/* abroad: where it runs; fixed */
+	weft_time limit;		/* by OWN_LIMIT: inherited; its own */
+	_Atomic(struct wf_scope *) member;	/* it was started in; fixed */
+	struct wf_scope *scopes;	/* it has open; by scope_lock */
+	struct wf_spin scope_lock;	/* see sched/scope.c; any thread */
+	void *keys;			/* sched/key.c; its own */
+	/* Part 4. */
+	_Atomic(int64_t) until		/* by TIMED: when its wait ends */
+		wf_aligned(WF_CACHE_LINE);
+	struct wf_timer timer;		/* by the lock of the heap it is in */
 };
 
 static inline weft_fiber *wf_fiber_of(weft_task *task)
@@ -182,29 +216,17 @@ static inline wf_entry wf_fiber_ticket(weft_fiber *f, uint32_t state)
 		&f->task, (uint8_t)(state >> WF_FIBER_USE_SHIFT));
 }
 
-/*
- * WAIT, by the fiber f itself.  begin: true and the epoch of the new wait;
- * false: the fiber is cancelled and waits for nothing.  end: true if it was cut
- * short by a cancellation.
- */
-bool wf_wait_begin(weft_fiber *f, uint64_t *epoch);
-bool wf_wait_end(weft_fiber *f);
-
-/* After the switch: from now on a waker must make it runnable.  False: it was
- * claimed already and runs on. */
-bool wf_wait_park(weft_fiber *f);
-
 enum wf_claim {
 	WF_CLAIM_LOST,		/* somebody else ended this wait */
 	WF_CLAIM_RUNS,		/* won; the fiber has not left its stack */
 	WF_CLAIM_WAKE,		/* won; the caller must make it runnable */
 };
 
-/* Try to be the one who ends wait epoch of f.  Anyone, at any time. */
-enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t epoch);
-
-/* Cancel f for good; the result as for claim, of the wait it is in. */
-enum wf_claim wf_wait_cancel(weft_fiber *f);
+/*
+ * Try to be the one who ends the wait of f that seen, a WAIT word of it, shows.
+ * cause is CUT, LATE or 0.  Anyone, at any time.
+ */
+enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t seen, uint64_t cause);
 
 static inline uint8_t wf_fiber_cls(weft_fiber *f)
 {
@@ -223,24 +245,41 @@ static inline void wf_fiber_adopt(weft_fiber *f, struct wf_stack *stack)
 {
 	f->stack = stack;
 	wf_fiber_use(f);
-	wf_store_rlx(&f->entry, wf_load_rlx(&f->start.fn));
+	if (wf_load_rlx(&f->entry) == NULL)
+		wf_store_rlx(&f->entry, wf_load_rlx(&f->start.fn));
 	/* [pair: fiber.entry] Before the context takes the place of start. */
 	wf_fence_rel();
 }
 
-/* f will wait: for what, on what, since about when. */
+/* f, which is USED, will wait: for what, on what, since about when. */
 static inline void wf_fiber_note(
 	weft_fiber *f, const char *what, const void *on, int64_t since_ns)
 {
-	wf_fiber_use(f);
 	wf_store_rlx(&f->waits_for, what);
 	wf_store_rlx(&f->waits_on, on);
 	wf_store_rlx(&f->since_ns, since_ns);
 }
 
-static inline bool wf_fiber_is_cancelled(weft_fiber *f)
+/*
+ * f will run soon: what it touches first, which is cold if it has waited for
+ * long.  By who has the right to run it.
+ */
+static inline void wf_fiber_prefetch(const weft_fiber *f)
 {
-	return wf_load_rlx(&f->wait) & WF_WAIT_CANCELLED;
+	const char *sp = f->context.sp;
+
+	if (f->stack == NULL)
+		return;
+	wf_prefetch(&f->wait);
+	wf_prefetch(sp);
+	wf_prefetch(sp + WF_CACHE_LINE);
+	wf_prefetch(sp + 2 * WF_CACHE_LINE);
+}
+
+/* Was it asked to end, as far as it wants to know? */
+static inline bool wf_fiber_is_cut(weft_fiber *f)
+{
+	return wf_load_rlx(&f->cut) != 0 && !(f->own & WF_OWN_SHIELD);
 }
 
 #endif

@@ -5,30 +5,54 @@
 #include "sched/finish.h"
 
 #include "sched/home.h"
+#include "sched/key.h"
 #include "sched/runtime.h"
+#include "sched/scope.h"
 #include "sched/wait.h"
+
+wf_may_switch void wf_finish_user(weft_fiber *f)
+{
+	wf_scope_check_end(f);
+	wf_keys_end(f);
+	wf_scope_check_end(f);
+}
 
 /* Make part 2 what it is in a free descriptor. */
 static void clean(weft_fiber *f)
 {
 	uint64_t wait = wf_load_rlx(&f->wait);
 
-	wf_store_rlx(&f->wait, wait & ~(WF_WAIT_EPOCH - 1));
+	wf_store_rlx(&f->wait, wait & -WF_WAIT_EPOCH);
 	wf_store_rlx(&f->name, NULL);
 	wf_store_rlx(&f->entry, NULL);
 	wf_store_rlx(&f->waits_for, NULL);
 	wf_store_rlx(&f->waits_on, NULL);
+	wf_store_rlx(&f->cut, 0);
+	f->own = 0;
+	wf_store_rlx(&f->member, NULL);
+}
+
+static inline bool is_used(weft_fiber *f)
+{
+	return wf_load_rlx(&f->state) & WF_FIBER_USED;
+}
+
+/* It is clean. */
+static inline void give(
+	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
+{
+	uint32_t state = wf_load_rlx(&f->state);
+
+	wf_store_rlx(&f->state, state & WF_FIBER_USE);
+	wf_fiber_give(cache, &rt->fibers, f);
 }
 
 static void release(
 	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
 {
-	uint32_t state = wf_load_rlx(&f->state);
-
-	if (state & WF_FIBER_USED)
+	if (is_used(f))
 		clean(f);
-	wf_store_rlx(&f->state, state & WF_FIBER_USE);
-	wf_fiber_give(cache, &rt->fibers, f);
+	give(cache, rt, f);
 }
 
 void wf_fiber_free(weft_fiber *f)
@@ -60,21 +84,30 @@ static wf_noinline void hand_over(weft_fiber *f, void *result)
 	old = wf_or_acqrel(&f->state, WF_FIBER_DONE);
 	if (old & WF_FIBER_DETACHED)
 		wf_fiber_free(f);
-	else if ((old & WF_FIBER_JOINED) &&
-		!wf_waiter_wake(f->joiner, WEFT_HINT_NEXT))
+	else if (!(old & WF_FIBER_JOINED))
+		return;
+	else if (wf_waiter_claim(f->joiner))
+		wf_waiter_wake(f->joiner->waiter, WEFT_HINT_NEXT);
+	else
 		/* [pair: fiber.letgo] It gave up; its frame may go. */
 		(void)wf_or_rel(&f->state, WF_FIBER_LETGO);
 }
 
-void wf_finish_slow(struct wf_thread *t, weft_fiber *f, void *result)
+wf_may_switch struct wf_thread *wf_finish_slow(
+	struct wf_thread *t, weft_fiber *f, void *result)
 {
-	struct wf_proc *p = t->proc;
-
+	if (is_used(f)) {
+		t->current = f;
+		wf_finish_user(f);
+		t = wf_os_self();
+		t->current = NULL;
+	}
 	if (wf_load_rlx(&f->state) & WF_FIBER_DETACHED)
-		release(&p->fibers, t->rt, f);
+		release(&t->proc->fibers, t->rt, f);
 	else
 		hand_over(f, result);
-	wf_count_end(p);
+	wf_count_end(t->proc);
+	return t;
 }
 
 void wf_finish_abroad(weft_fiber *f, void *result)
@@ -86,12 +119,17 @@ void wf_finish_abroad(weft_fiber *f, void *result)
 		hand_over(f, result);
 }
 
-void wf_finish_inline(struct wf_thread *t, weft_fiber *f)
+wf_may_switch struct wf_thread *wf_finish_inline(
+	struct wf_thread *t, weft_fiber *f)
 {
-	struct wf_proc *p = t->proc;
-
+	if (wf_unlikely(is_used(f))) {
+		wf_finish_user(f);
+		t = wf_os_self();
+		clean(f);
+	}
 	if (wf_unlikely(wf_fiber_cls(f) != t->rt->cls))
-		wf_stack_credit_back(&p->stacks, wf_fiber_cls(f));
-	release(&p->fibers, t->rt, f);
-	wf_count_end(p);
+		wf_stack_credit_back(&t->proc->stacks, wf_fiber_cls(f));
+	give(&t->proc->fibers, t->rt, f);
+	wf_count_end(t->proc);
+	return t;
 }

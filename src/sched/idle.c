@@ -41,7 +41,7 @@ static int64_t spin_ns(struct wf_proc *p)
 	int64_t most = p->group->rt->spin_ns;
 	uint64_t others = wf_load_rlx(&p->group->searching) & ~p->bit;
 
-	if (others != 0)
+	if (others != 0 || p->alarmed)
 		return 0;
 	if (p->gap_ns < most)
 		return 2 * p->gap_ns < most ? 2 * p->gap_ns : most;
@@ -91,6 +91,10 @@ static weft_task *search(struct wf_proc *p)
 		for (unsigned i = 0; i < 16; i++)
 			wf_cpu_relax();
 		s.now_ns = wf_os_now_ns();
+		if (wf_timers_run(&p->timers, s.now_ns)) {
+			task = wf_pick_quick(p);
+			break;
+		}
 		if (wf_quiet_is_awaited(p->group->rt))
 			break;
 	}

@@ -9,7 +9,8 @@
  * Spinning pays exactly when it outlasts the gap until the next task.  Each
  * processor keeps a mean g of its gaps: while g is below spin_ns it spins for
  * 2 g, at most spin_ns, else for a tenth of spin_ns.  One of a group spins, and
- * none where there is but one CPU or a CPU quota.
+ * none where there is but one CPU or a CPU quota; nor who got up for a timer,
+ * because that told it nothing about when there will be more.
  *
  * Only on a clean stack, or on the thread's own when it begins: what follows
  * may take long, and the thread may end.

@@ -11,13 +11,16 @@
  * Otherwise the joiner waits until hand_over (sched/finish.c) finds it:
  *
  *	joiner				fiber that ends
- *	  joiner = waiter		  result
+ *	  arm
+ *	  joiner = node			  result
  *	  state |= JOINED	<->	  state |= DONE   [fiber.done]
- *	  sleep				  was JOINED: claim, wake
+ *	  settle			  was JOINED: claim, wake
  *
  * A joiner that gives up clears JOINED.  If DONE came before that, the fiber is
- * about to look at the waiter, whose frame must stay until LETGO says it has.
+ * about to look at the node, whose frame must stay until LETGO says it has.
  */
+#include "sched/join.h"
+
 #include <errno.h>
 
 #include <weft/fiber.h>
@@ -31,15 +34,47 @@
 #include "sched/run.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
-#include "sched/wait.h"
 
-/* Take the result; the handle is gone. */
-static int take(weft_fiber *f, void **result)
+bool wf_join_look(weft_fiber *f)
+{
+	/* [pair: fiber.done] If it is done: with all that it did. */
+	return wf_load_acq(&f->state) & WF_FIBER_DONE;
+}
+
+void wf_join_take(weft_fiber *f, void **result)
 {
 	if (result != NULL)
 		*result = wf_load_rlx(&f->result);
 	wf_fiber_free(f);
-	return 0;
+}
+
+bool wf_join_enlist(weft_fiber *f, struct wf_node *n)
+{
+	uint32_t seen = wf_load_rlx(&f->state);
+
+	f->joiner = n;
+	do {
+		wf_assert(!(seen & WF_FIBER_JOINED),
+			"fiber %p is joined by two at once", (void *)f);
+		if (seen & WF_FIBER_DONE)
+			return !wf_join_look(f);
+		/* [pair: fiber.done] The node is seen by who ends it. */
+	} while (!wf_cas_weak_rel(&f->state, &seen, seen | WF_FIBER_JOINED));
+	return true;
+}
+
+bool wf_join_delist(weft_fiber *f, struct wf_node *n)
+{
+	uint32_t old;
+
+	(void)n;
+	old = wf_and_rlx(&f->state, ~WF_FIBER_JOINED);
+	if (!(old & WF_FIBER_JOINED) || !(old & WF_FIBER_DONE))
+		return false;
+	/* [pair: fiber.letgo] It has looked at our node for the last time. */
+	while (!(wf_load_acq(&f->state) & WF_FIBER_LETGO))
+		wf_os_thread_yield();
+	return true;
 }
 
 /* Is the child's promise left below where we are? */
@@ -56,10 +91,11 @@ static inline bool stack_suffices(struct wf_thread *t, weft_fiber *f)
 /*
  * Children that run as calls must not keep others from running, each is a tick
  * and several together spend a unit of the budget.  When the global queue has
- * its turn, or the budget is used up, one of those who wait runs now and the
- * joiner right after it.  But children that have not started are passed over,
- * for as long as patience lasts: they are the joiner's own, as like as not, and
- * to begin them all before any has ended would take a stack for each.
+ * its turn, or timers may be due, or the budget is used up, one of those who
+ * wait runs now and the joiner right after it.  But children that have not
+ * started are passed over, for as long as patience lasts: they are the joiner's
+ * own, as like as not, and to begin them all before any has ended would take a
+ * stack for each.
  */
 static wf_noinline wf_may_switch struct wf_thread *give_way(
 	struct wf_thread *t, weft_fiber *self)
@@ -68,7 +104,8 @@ static wf_noinline wf_may_switch struct wf_thread *give_way(
 	weft_task *other = NULL;
 	bool spent = t->budget <= 1;
 
-	if (spent || wf_global_len(p->group) != 0)
+	if (spent || wf_global_len(p->group) != 0 ||
+		wf_timers_next(&p->timers) != INT64_MAX)
 		other = wf_pick_started(p);
 	else
 		p->pause = t->rt->global_tick;
@@ -102,46 +139,35 @@ static inline bool run_here(
 	return true;
 }
 
-/* The joiner's wait is over without the fiber; is that so? */
-static int give_up(weft_fiber *f, struct wf_waiter *w, int err)
-{
-	uint32_t old;
+/* One who waits for a fiber and for nothing else. */
+struct joiner {
+	struct wf_waiter w; /* must be first */
+	weft_fiber *of;
+	bool enlisted;
+};
 
-	if (!wf_waiter_leave(w))
-		return 0;
-	old = wf_and_rlx(&f->state, ~WF_FIBER_JOINED);
-	if (!(old & WF_FIBER_DONE))
-		return err;
-	/* [pair: fiber.letgo] It has looked at our waiter for the last time. */
-	while (!(wf_load_acq(&f->state) & WF_FIBER_LETGO))
-		wf_os_thread_yield();
-	return 0;
+static bool commit(struct weft_awaiter *a, weft_fiber *f)
+{
+	struct joiner *j = (struct joiner *)a;
+
+	(void)f;
+	if (!wf_waiter_arm(&j->w))
+		return false;
+	if (!wf_join_enlist(j->of, wf_waiter_node(&j->w)))
+		return wf_waiter_disarm(&j->w);
+	j->enlisted = true;
+	return wf_waiter_settle(&j->w);
 }
 
 /* Wait for the end of f.  0: it is done. */
 static int wait_for(weft_fiber *f, weft_time deadline)
 {
-	struct wf_waiter w;
-	uint32_t seen;
-	int err = wf_waiter_begin(&w, "join", f);
+	struct joiner j = { .of = f };
+	int err = wf_wait(&j.w, commit, "join", f, deadline);
 
-	if (err)
-		return err;
-	f->joiner = &w;
-	seen = wf_load_rlx(&f->state);
-	do {
-		wf_assert(!(seen & WF_FIBER_JOINED),
-			"fiber %p is joined by two at once", (void *)f);
-		if (seen & WF_FIBER_DONE) {
-			wf_waiter_drop(&w);
-			/* [pair: fiber.done] See all that it did. */
-			(void)wf_load_acq(&f->state);
-			return 0;
-		}
-		/* [pair: fiber.done] The waiter is seen by who ends it. */
-	} while (!wf_cas_weak_rel(&f->state, &seen, seen | WF_FIBER_JOINED));
-	err = wf_waiter_sleep(&w, deadline);
-	return err ? give_up(f, &w, err) : 0;
+	if (err >= 0)
+		return 0;
+	return j.enlisted && wf_join_delist(f, &j.w.node) ? 0 : err;
 }
 
 static void check_handle(weft_fiber *f, uint32_t state, const char *call)
@@ -160,15 +186,14 @@ static wf_noinline int join(struct wf_thread *t, weft_fiber *f, void **result,
 	if (t != NULL && t->current == f)
 		return -EDEADLK;
 	if (state & WF_FIBER_DONE) {
-		err = take(f, result);
-		if (t != NULL && t->current != NULL)
-			wf_spend(t, t->current);
-		return err;
+		wf_join_take(f, result);
+		wf_wait_not();
+		return 0;
 	}
-	err = wf_deadline_check(deadline);
+	err = wait_for(f, deadline);
 	if (!err)
-		err = wait_for(f, deadline);
-	return err ? err : take(f, result);
+		wf_join_take(f, result);
+	return err;
 }
 
 int weft_join(weft_fiber *f, void **result, weft_time deadline)

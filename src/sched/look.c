@@ -5,6 +5,7 @@
 #include <weft/fiber.h>
 
 #include "fiber/fiber.h"
+#include "sched/run.h"
 #include "sched/runtime.h"
 #include "sched/thread.h"
 
@@ -18,11 +19,13 @@ weft_fiber *weft_self(void)
 bool weft_cancelled(void)
 {
 	struct wf_thread *t = wf_enter();
+	weft_fiber *f = t ? t->current : NULL;
 
-	if (t == NULL || t->current == NULL)
+	if (f == NULL || (f->own & WF_OWN_SHIELD))
 		return false;
-	return wf_fiber_is_cancelled(t->current) ||
-		wf_load_rlx(&t->rt->stopping);
+	if (wf_load_rlx(&f->cut) != 0 || wf_load_rlx(&t->rt->stopping))
+		return true;
+	return (f->own & WF_OWN_LIMIT) && f->limit <= wf_os_now_ns();
 }
 
 const char *weft_fiber_name(const weft_fiber *f)
@@ -40,7 +43,13 @@ static weft_fiber_state state_of(weft_fiber *f, const weft_fiber_info *info)
 		return WEFT_FIBER_WAITING;
 	if (ready != 0)
 		return WEFT_FIBER_RUNNABLE;
-	return info->waits_for ? WEFT_FIBER_WAITING : WEFT_FIBER_RUNNING;
+	if (info->waits_for == NULL)
+		return WEFT_FIBER_RUNNING;
+	/* Until its commit has published it, it may still run on. */
+	if (info->waits_for != wf_suspend_name &&
+		(wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_IDLE)
+		return WEFT_FIBER_RUNNING;
+	return WEFT_FIBER_WAITING;
 }
 
 /*

@@ -17,6 +17,7 @@
 #define WF_MONITOR_PAUSE_GATE_NS (100 * WF_NS_PER_US)
 #define WF_MONITOR_PAUSE_MAX_NS WF_NS_PER_MS
 #define WF_MONITOR_SEARCH_NS (2 * WF_NS_PER_MS)
+#define WF_MONITOR_LATE_NS WF_NS_PER_MS /* then we fire its timers */
 #define WF_MONITOR_SLICE_NS (100 * WF_NS_PER_US)
 #define WF_MONITOR_CALM_NS (2 * WF_NS_PER_MS) /* then thieves need not come */
 
@@ -138,9 +139,32 @@ static bool look_at_group(
 	return (sight.help || (open && sight.fine)) && wf_wake_one(g);
 }
 
+/*
+ * A processor that is late with its timers is busy with something long, or has
+ * been stopped.  When the next of all would be late.
+ */
+static int64_t look_at_timers(struct weft_rt *rt, int64_t now_ns)
+{
+	int64_t first = INT64_MAX;
+
+	for (uint32_t i = 0; i < rt->proc_count; i++) {
+		struct wf_timers *timers = &rt->procs[i].timers;
+		int64_t next = wf_timers_next(timers);
+
+		if (next <= now_ns - WF_MONITOR_LATE_NS) {
+			(void)wf_timers_fire(timers, now_ns);
+			next = wf_timers_next(timers);
+		}
+		if (next < first)
+			first = next;
+	}
+	return wf_time_add(first, WF_MONITOR_LATE_NS);
+}
+
 int64_t wf_monitor_look(struct weft_rt *rt, int64_t now_ns, int64_t pause_ns)
 {
 	struct wf_monitor_seen *seen = rt->monitor.seen;
+	int64_t late_ns = look_at_timers(rt, now_ns) - now_ns;
 	bool helped = false, busy = false;
 
 	if (pause_ns == 0) {
@@ -155,9 +179,11 @@ int64_t wf_monitor_look(struct weft_rt *rt, int64_t now_ns, int64_t pause_ns)
 		busy |= wf_gate_is_busy(&g->gate);
 		seen += g->count;
 	}
-	if (helped)
+	if (helped || late_ns < WF_MONITOR_PAUSE_MIN_NS)
 		return WF_MONITOR_PAUSE_MIN_NS;
 	pause_ns *= 2;
+	if (pause_ns > late_ns)
+		pause_ns = late_ns;
 	if (busy && pause_ns > WF_MONITOR_PAUSE_GATE_NS)
 		return WF_MONITOR_PAUSE_GATE_NS;
 	return pause_ns < WF_MONITOR_PAUSE_MAX_NS ? pause_ns

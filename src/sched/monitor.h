@@ -11,6 +11,9 @@
  *	anything that waits behind a task which runs since the last look,
  *	fine tasks, when the gate is open.
  *
+ * It fires the timers of a processor that is late with them by 1 ms, because
+ * its task computes, or its thread was stopped (sched/timers.h).
+ *
  * A searcher that has been at it for 2 ms has been stopped by the system, and
  * is not relied upon.
  *

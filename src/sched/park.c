@@ -68,11 +68,16 @@ static void set_bit(struct wf_proc *p)
 		wf_quiet_tell(g->rt);
 }
 
-/* True when woken; false: nobody did, for as long as an idle thread stays. */
-static bool sleep_on(struct wf_thread *t)
+/*
+ * True when woken; false: nobody did until the first timer, or if there is none
+ * for as long as an idle thread stays.
+ */
+static bool sleep_on(struct wf_thread *t, int64_t until)
 {
 	bool stays = t->proc->id == 0 || t->rt->linger_ns == INT64_MAX;
-	int64_t until = stays ? INT64_MAX : wf_os_now_ns() + t->rt->linger_ns;
+
+	if (until == INT64_MAX && !stays)
+		until = wf_os_now_ns() + t->rt->linger_ns;
 
 	/* [pair: park.word] What our waker did before. */
 	while (wf_load_acq(&t->word) == 0)
@@ -97,9 +102,12 @@ static void learn_wake(struct wf_proc *p)
 static void get_up(struct wf_thread *t, bool woken)
 {
 	struct wf_proc *p = t->proc;
+	int64_t now_ns = wf_os_now_ns();
 
 	p->woken = woken;
-	wf_proc_clock(p, wf_os_now_ns());
+	p->alarmed = false;
+	wf_proc_clock(p, now_ns);
+	(void)wf_timers_run(&p->timers, now_ns);
 	if (woken) {
 		wf_bump(&p->counters.wakes, 1);
 		learn_wake(p);
@@ -142,7 +150,10 @@ bool wf_park(struct wf_thread *t, bool searched)
 {
 	struct wf_proc *p = t->proc;
 	struct weft_rt *rt = t->rt;
+	int64_t until = wf_timers_next(&p->timers);
 
+	if (until != INT64_MAX)
+		until = wf_timers_prune(&p->timers);
 	if (p->woken)
 		wf_bump(&p->counters.wakes_futile, 1);
 	p->woken = false;
@@ -163,9 +174,10 @@ bool wf_park(struct wf_thread *t, bool searched)
 		return false;
 	}
 	wf_bump(&p->counters.parks, 1);
-	if (!sleep_on(t)) {
-		if (work_left(p, true)) {
+	if (!sleep_on(t, until)) {
+		if (until != INT64_MAX || work_left(p, true)) {
 			get_up(t, false);
+			p->alarmed = until != INT64_MAX;
 			return true;
 		}
 		retire(t);

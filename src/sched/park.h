@@ -10,8 +10,11 @@
  * purpose: fine tasks behind a shut gate, whose owner runs, and for one that
  * did not search what searchers stand for.
  *
- * A thread that has slept for long (30 s) ends, unless it is the first of the
- * runtime: the processor then sleeps without a thread.
+ * It sleeps until the first of its timers that somebody waits for; then it
+ * takes its bit back, or finds that it is being woken, and fires.
+ *
+ * A thread that has slept for long (30 s) without a timer ends, unless it is
+ * the first of the runtime: the processor then sleeps without a thread.
  *
  * Reads next: sched/run.h, what happens to a task that was found.
  */

@@ -11,6 +11,9 @@
 #include "sched/steal.h"
 #include "sched/submit.h"
 
+/* The time is looked at so often, if tasks let us: timers may be due. */
+#define WF_PICK_LATE_NS WF_NS_PER_MS
+
 wf_inline weft_task *count(
 	struct wf_proc *p, _Atomic(uint64_t) *source, weft_task *task)
 {
@@ -74,8 +77,11 @@ weft_task *wf_grab(
 	p->tick_waits = false;
 	wf_bump(&p->counters.grabs, 1);
 	first = wf_batch_take(&batch);
-	while ((task = wf_batch_take(&batch)) != NULL)
+	while ((task = wf_batch_take(&batch)) != NULL) {
+		if (wf_task_is_fiber(task))
+			wf_fiber_prefetch(wf_fiber_of(task));
 		wf_push(p, wf_entry_of(task));
+	}
 	if (before) {
 		alone = wf_yielders_hold(p);
 		p->yielders.local_mark = wf_load_rlx(&p->runq.tail);
@@ -263,19 +269,50 @@ static bool is_turn(struct wf_proc *p)
 	return !p->tick_waits;
 }
 
+/*
+ * How many picks until the next look, at most so many; if tasks are long, about
+ * as many as take WF_PICK_LATE_NS.  One short task among long ones says little,
+ * so it becomes at most twice as many as before.
+ */
+static uint32_t stride(struct wf_proc *p, uint32_t most, int64_t now_ns)
+{
+	int64_t took = now_ns - wf_load_rlx(&p->clock_ns);
+	int64_t fits = WF_PICK_LATE_NS * p->stride;
+
+	if (p->stride == 0)
+		return most;
+	if (wf_unlikely(fits < took))
+		return 1;
+	if (most > 2 * p->stride)
+		most = 2 * p->stride;
+	return took <= fits / most ? most : (uint32_t)(fits / took);
+}
+
+/* Plan the next look; true: this one is a turn of the global queue. */
+static bool plan(struct wf_proc *p, int64_t now_ns)
+{
+	bool turn = p->owed == 0;
+	uint32_t most = turn ? p->group->rt->global_tick : p->owed;
+
+	p->pause = p->stride = stride(p, most, now_ns);
+	p->owed = most - p->stride;
+	return turn;
+}
+
 /* Every so often: the clock, the global queue, who else could use work. */
 static wf_noinline weft_task *look_around(struct wf_proc *p)
 {
 	struct wf_group *g = p->group;
 	int64_t now_ns = wf_os_now_ns();
+	bool turn = plan(p, now_ns);
 	weft_task *task = NULL;
 
-	p->pause = g->rt->global_tick;
 	wf_proc_clock(p, now_ns);
+	(void)wf_timers_run(&p->timers, now_ns);
 	if (wf_load_rlx(&p->yielders.count) > 1 &&
 		wf_load_rlx(&g->searching) != 0 && wf_steal_allowed(p))
 		spill(p);
-	if (is_turn(p))
+	if (turn && is_turn(p))
 		task = wf_grab(p, g, 1, 1);
 	if (task == NULL)
 		task = pick(p);
@@ -311,8 +348,11 @@ weft_task *wf_pick_started(struct wf_proc *p)
 	weft_task *task = NULL;
 
 	if (p->pause <= 1) {
+		int64_t now_ns = wf_os_now_ns();
+
 		p->pause = p->group->rt->global_tick;
-		wf_proc_clock(p, wf_os_now_ns());
+		wf_proc_clock(p, now_ns);
+		(void)wf_timers_run(&p->timers, now_ns);
 		task = wf_grab(p, p->group, 1, 1);
 	}
 	if (task == NULL && wf_load_rlx(&p->yielders.count) != 0)

@@ -11,7 +11,11 @@
  *	the local queue
  *	the global queue	for a fair share (who may: sched/group.h)
  *
- * and never searches, polls or sleeps, so any stack will do.  A pick that may
+ * When the global queue has its turn it also reads the clock, and fires timers
+ * that are due; if tasks are long it does that in between, too, so that it is
+ * done about every 1 ms, or after every task that takes longer.
+ *
+ * It never searches, polls or sleeps, so any stack will do.  A pick that may
  * do all of that is for the loop on a clean stack: it goes on in sched/idle.h.
  *
  * In the lock-free mode yielders are in the global queue (sched/global.h); its

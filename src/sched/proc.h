@@ -38,6 +38,7 @@
 #include "queue/inbox.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
+#include "sched/timers.h"
 #include "stack/cache.h"
 
 #include <weft/obs.h>
@@ -94,9 +95,13 @@ struct wf_proc {
 
 	/* Part 2: the holder's. */
 	uint32_t pause;			/* picks until the next look around */
+	uint32_t stride;		/* the same, when it was last set */
+	uint32_t owed;			/* and from there to a turn of the
+					   global queue; 0: that look is one */
 	uint32_t streak;		/* picks from the slot in a row */
 	_Atomic(uint32_t) busy;		/* it takes; see sched/share.h */
 	bool woken;			/* by somebody, and found nothing yet */
+	bool alarmed;			/* its last sleep ended by a timer */
 	uint32_t clock_us;		/* clock_ns, as READY has it */
 	_Atomic(int64_t) clock_ns;	/* a recent time; read by anyone */
 	struct wf_yielders yielders;
@@ -129,6 +134,9 @@ struct wf_proc {
 	 * sleepers, or the holder. */
 	_Atomic(struct wf_thread *) thread;
 	_Atomic(int64_t) woken_ns;	/* when it was last woken */
+
+	/* Part 7: of the fibers whose waits began here; by its lock. */
+	struct wf_timers timers;
 };
 
 /* A counter of the holder's. */
@@ -207,11 +215,7 @@ static inline weft_task *wf_yielders_take(struct wf_proc *p)
 	y->first = task->next_;
 	if (wf_likely(count != 0 && wf_task_is_fiber(y->first))) {
 		/* The stack of the next, the descriptor of the one after. */
-		char *sp = wf_fiber_of(y->first)->context.sp;
-
-		wf_prefetch(sp);
-		wf_prefetch(sp + WF_CACHE_LINE);
-		wf_prefetch(sp + 2 * WF_CACHE_LINE);
+		wf_fiber_prefetch(wf_fiber_of(y->first));
 		wf_prefetch(y->first->next_);
 	}
 	wf_store_rlx(&y->count, count);

@@ -11,15 +11,17 @@
 #include "queue/twice.h"
 #include "sched/finish.h"
 #include "sched/pick.h"
+#include "sched/run_priv.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
 #include "sched/submit.h"
 #include "sched/visit.h"
 
+const char wf_suspend_name[] = "suspend";
+
 static void loop(void *arg);
 
-/* A clean stack, on which a loop begins with task in hand. */
-static struct wf_stack *begin_loop(struct wf_thread *t, unsigned cls,
+struct wf_stack *wf_loop_prepare(struct wf_thread *t, unsigned cls,
 	weft_task *task, struct wf_context *at)
 {
 	struct wf_stack *stack = wf_stack_take(&t->proc->stacks, cls);
@@ -40,66 +42,20 @@ static void settle_spent(struct wf_thread *t)
 		wf_stack_credit_back(stacks, cls); /* (L3) */
 }
 
-/*
- * Do what the side that left wanted done.  Returns a fiber whose commit refused
- * and that must run now, in place of whoever arrived; else NULL.
- */
-static wf_noinline weft_fiber *settle(struct wf_thread *t)
+wf_noinline void wf_settle(struct wf_thread *t, enum wf_after after)
 {
-	enum wf_after after = t->after;
-	weft_fiber *left = t->left;
-
-	t->after = WF_AFTER_NOTHING;
-	if (after == WF_AFTER_SPENT) {
+	if (after == WF_AFTER_SPENT)
 		settle_spent(t);
-	} else if (after == WF_AFTER_REQUEUE) {
-		wf_push_next(t->proc, wf_entry_of(&left->task));
-	} else if (after == WF_AFTER_YIELD) {
-		wf_push_yield(t->proc, &left->task);
-	} else if (!t->awaiter->commit(t->awaiter, left)) {
-		t->refused = left;
-		return left;
-	}
-	return NULL;
+	else if (after == WF_AFTER_REQUEUE)
+		wf_push_next(t->proc, wf_entry_of(&t->left->task));
+	else
+		wf_push_yield(t->proc, &t->left->task);
 }
 
 wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
 {
-	if (f->stack == NULL)
-		wf_fiber_adopt(f, t->stack);
-	for (;;) {
-		weft_fiber *g = next && wf_task_is_fiber(next)
-			? wf_fiber_of(next)
-			: NULL;
-		struct wf_context clean, *to = &clean;
-
-		t->current = NULL;
-		t->san_left = &f->stack->san;
-		if (g != NULL && g->stack != NULL) {
-			t->stack = g->stack;
-			to = &g->context;
-		} else {
-			t->stack = begin_loop(t, t->rt->cls, next, &clean);
-		}
-		wf_bump(&t->proc->counters.switches, 1);
-		wf_san_leave(&f->stack->san, &t->stack->san);
-		wf_context_switch(&f->context, to);
-		t = wf_os_self();
-		wf_san_arrive(&f->stack->san, t->san_left);
-		wf_take_end(t->proc);
-		if (wf_likely(t->after == WF_AFTER_NOTHING))
-			break;
-		g = settle(t);
-		if (g == NULL)
-			break;
-		/* Its commit refused: f steps aside, into the slot. */
-		t->after = WF_AFTER_REQUEUE;
-		t->left = f;
-		next = &g->task;
-	}
-	wf_store_rlx(&f->ready_us, 0);
-	t->current = f;
-	wf_budget_fill(t);
+	wf_own_stack(t, f);
+	(void)wf_go_on_here(t, f, next);
 }
 
 /* Who runs when f is suspended with a: as a wants it, if that is possible. */
@@ -119,21 +75,10 @@ static weft_task *choose_next(struct wf_thread *t, struct weft_awaiter *a)
 wf_may_switch int wf_suspend(
 	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a)
 {
-	weft_task *next;
-
 	if (wf_unlikely(t->visitor))
 		return wf_visit_suspend(t, f, a);
-	next = choose_next(t, a);
-	t->after = WF_AFTER_COMMIT;
-	t->left = f;
-	t->awaiter = a;
-	wf_go_on(t, f, next);
-	/* Nobody else ran on the thread in between, if it was refused. */
-	t = wf_os_self();
-	if (wf_likely(t->refused != f))
-		return 0;
-	t->refused = NULL;
-	return 1;
+	wf_own_stack(t, f);
+	return wf_suspend_here(t, f, a, choose_next(t, a));
 }
 
 wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
@@ -193,8 +138,7 @@ void *wf_run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by)
 	wf_bump(&t->proc->counters.runs_inline, 1);
 	wf_store_rlx(&by->ready_us, WF_READY_INLINE);
 	result = call(t, f);
-	t = wf_enter();
-	wf_finish_inline(t, f);
+	t = wf_finish_inline(wf_enter(), f);
 	wf_store_rlx(&by->ready_us, 0);
 	t->current = by;
 	return result;
@@ -208,7 +152,7 @@ static wf_may_switch void leave_for_good(struct wf_thread *t,
 
 	t->after = WF_AFTER_SPENT;
 	t->spent = here;
-	t->san_left = &here->san;
+	wf_san_left(&t->san_left, &here->san);
 	wf_san_leave_for_good(to_san);
 	wf_context_switch(&nowhere, to);
 	wf_assert(false, "a stack that was given back runs");
@@ -220,7 +164,7 @@ static void move(struct wf_thread *t, struct wf_stack *here, unsigned cls,
 {
 	struct wf_context at;
 
-	t->stack = begin_loop(t, cls, task, &at);
+	t->stack = wf_loop_prepare(t, cls, task, &at);
 	leave_for_good(t, here, &at, &t->stack->san);
 }
 
@@ -247,7 +191,7 @@ wf_inline struct wf_thread *run_fiber(
 	result = call(t, f);
 	t = wf_enter();
 	t->current = NULL;
-	wf_finish(t, f, result);
+	t = wf_finish(t, f, result);
 	if (wf_unlikely(here->cls != t->rt->cls))
 		move(t, here, t->rt->cls, NULL); /* (L3) */
 	return t;
@@ -262,9 +206,7 @@ static void arrive_clean(struct wf_thread *t, struct wf_stack *here)
 	wf_san_arrive(&here->san, t->san_left);
 	wf_take_end(t->proc);
 	t->current = NULL;
-	if (t->after == WF_AFTER_NOTHING)
-		return;
-	refused = settle(t);
+	refused = wf_arrive(t);
 	if (refused == NULL)
 		return;
 	t->handed = NULL;
@@ -304,8 +246,8 @@ wf_may_switch void wf_loop_begin(struct wf_thread *t, weft_task *task)
 	struct wf_context at;
 
 	wf_san_thread(&t->san);
-	t->stack = begin_loop(t, t->rt->cls, task, &at);
-	t->san_left = &t->san;
+	t->stack = wf_loop_prepare(t, t->rt->cls, task, &at);
+	wf_san_left(&t->san_left, &t->san);
 	wf_san_leave(&t->san, &t->stack->san);
 	wf_context_switch(&t->own, &at);
 	/* The same thread: nothing moves what is on its own stack. */
@@ -321,7 +263,8 @@ int weft_suspend(struct weft_awaiter *a)
 
 	if (f == NULL)
 		return -EPERM;
-	wf_fiber_note(f, "suspend", a, wf_thread_clock(t));
+	wf_fiber_use(f);
+	wf_fiber_note(f, wf_suspend_name, a, wf_thread_clock(t));
 	refused = wf_suspend(t, f, a);
 	wf_store_rlx(&f->waits_for, NULL);
 	return refused;

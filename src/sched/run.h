@@ -48,6 +48,9 @@ wf_may_switch void wf_go_on(
 wf_may_switch int wf_suspend(
 	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a);
 
+/* What a fiber waits for whose awaiter is not ours. */
+extern const char wf_suspend_name[];
+
 /* f gives way to everything that is ready. */
 wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f);
 

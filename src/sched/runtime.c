@@ -14,6 +14,7 @@
 #include "sched/park.h"
 #include "sched/submit.h"
 #include "sched/thread.h"
+#include "sched/wait.h"
 #include "sched/wake.h"
 #include "stack/overflow.h"
 
@@ -292,14 +293,15 @@ int weft_rt_start_sized(weft_rt **out, const weft_config *cfg, size_t size)
 	return 0;
 }
 
-/* Fibers whose wait was cut short become runnable. */
+/*
+ * Fibers whose wait was cut short become runnable.  None is marked: that the
+ * runtime stops is the mark of all.
+ */
 static void cancel(weft_fiber *f, void *arg)
 {
 	(void)arg;
-	if (!(wf_load_rlx(&f->state) & WF_FIBER_LIVE))
-		return;
-	if (wf_wait_cancel(f) == WF_CLAIM_WAKE)
-		wf_make_ready(f, WEFT_HINT_DEFAULT);
+	if (wf_load_rlx(&f->state) & WF_FIBER_LIVE)
+		wf_cut_wake(f);
 }
 
 int weft_rt_shutdown(weft_rt *rt)
@@ -314,11 +316,10 @@ int weft_rt_shutdown(weft_rt *rt)
 	wf_unlock(&rt->outside.lock);
 	if (!before) {
 		/*
-		 * [pair: rt.stopping] From here on whoever spawned a fiber that
-		 * the walk does not find will see the flag when that waits.
+		 * From here on whoever spawned a fiber that the walk does not
+		 * find will see the flag when that waits.
 		 */
-		if (rt->membarrier)
-			wf_os_membarrier();
+		wf_cut_fence(rt);
 		wf_fiber_pool_walk(&rt->fibers, cancel, NULL);
 	}
 	wf_outside_leave(rt);

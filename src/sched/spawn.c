@@ -14,6 +14,7 @@
 #include "sched/finish.h"
 #include "sched/home.h"
 #include "sched/runtime.h"
+#include "sched/scope.h"
 #include "sched/submit.h"
 #include "sched/visit.h"
 
@@ -22,6 +23,8 @@ struct order {
 	void *fn;
 	void *arg;
 	const char *name;
+	struct wf_scope *scope; /* NULL: none */
+	void *entry;		/* in a scope: its function as others see it */
 	weft_hint hint;
 	uint8_t cls;
 	uint32_t state; /* DETACHED, VOID, or nothing */
@@ -49,12 +52,17 @@ wf_inline void fill(weft_fiber *f, const struct order *o)
 	f->stack = NULL;
 	if (o->name != NULL)
 		wf_store_rlx(&f->name, o->name);
+	if (o->scope != NULL) {
+		wf_store_rlx(&f->member, o->scope);
+		wf_store_rlx(&f->entry, o->entry);
+	}
 }
 
 /* STATE of the new fiber, but for FRESH and USE. */
 wf_inline uint32_t state_of(const struct order *o)
 {
-	return WF_FIBER_LIVE | o->state | (o->name ? WF_FIBER_USED : 0) |
+	return WF_FIBER_LIVE | o->state |
+		(o->name || o->scope ? WF_FIBER_USED : 0) |
 		(uint32_t)o->cls << WF_FIBER_CLS_SHIFT;
 }
 
@@ -323,4 +331,21 @@ int weft_spawn(weft_fiber **f, const weft_fiber_attr *a, void *(*fn)(void *),
 				.cls = t->rt->cls })))
 		return 0;
 	return spawn_with(f, a, fn, arg);
+}
+
+int wf_spawn_member(
+	struct wf_scope *s, void (*run)(void *), void *fn, void *arg)
+{
+	weft_executor *e = executor_here(wf_enter());
+	struct weft_rt *rt = rt_of(e);
+	struct order o = { .fn = (void *)run,
+		.arg = arg,
+		.scope = s,
+		.entry = fn,
+		.state = WF_FIBER_DETACHED | WF_FIBER_VOID };
+
+	if (rt == NULL)
+		return spawn_abroad(e, NULL, NULL, &o);
+	o.cls = rt->cls;
+	return spawn(rt, NULL, &o);
 }

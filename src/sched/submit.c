@@ -173,8 +173,10 @@ void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint)
 {
 	weft_task *task;
 
-	while ((task = wf_batch_take(fibers)) != NULL)
+	while ((task = wf_batch_take(fibers)) != NULL) {
+		wf_fiber_prefetch(wf_fiber_of(task));
 		wf_make_ready(wf_fiber_of(task), hint);
+	}
 }
 
 void weft_wake(weft_fiber *f, weft_hint hint)

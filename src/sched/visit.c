@@ -47,6 +47,8 @@ static void base(void *arg)
 	else
 		((void (*)(void *))b.fn)(b.arg);
 	v = wf_os_self();
+	wf_finish_user(v->current);
+	v = wf_os_self();
 	v->after = WF_AFTER_ENDED;
 	v->result = result;
 	v->san_left = &v->stack->san;

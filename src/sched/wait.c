@@ -6,36 +6,107 @@
 
 #include <errno.h>
 
+#include "base/units.h"
 #include "os/os.h"
-#include "sched/run.h"
+#include "sched/run_priv.h"
+#include "sched/home.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
+#include "sched/timers.h"
 
 enum { WAITING, CLAIMED, WOKEN, GONE };
 
-int wf_waiter_begin(struct wf_waiter *w, const char *what, const void *on)
-{
-	struct wf_thread *t = wf_enter();
+/* A deadline that far ahead of a time that is not quite recent is ahead. */
+#define WF_WAIT_FAR_NS (10 * WF_NS_PER_MS)
 
-	*w = (struct wf_waiter){ .fiber = t ? t->current : NULL };
-	if (w->fiber == NULL)
-		return 0;
-	/*
-	 * [pair: rt.stopping] A fiber that shutdown did not find, because it
-	 * was just being spawned, finds out here.
-	 */
-	wf_fence_light();
-	if (wf_load_rlx(&t->rt->stopping) ||
-		!wf_wait_begin(w->fiber, &w->epoch))
-		return -ECANCELED;
-	wf_fiber_note(w->fiber, what, on, wf_thread_clock(t));
-	return 0;
+/* A wait may last longer by one part in so many, and at most so long. */
+#define WF_WAIT_SLACK_SHIFT 10
+#define WF_WAIT_SLACK_MAX_NS (WF_NS_PER_MS / 2)
+
+/* Has it passed?  now_ns becomes a time that is recent enough for it. */
+static bool is_past(struct wf_thread *t, weft_time deadline, int64_t *now_ns)
+{
+	*now_ns = 0;
+	if (deadline == WEFT_FOREVER)
+		return false;
+	if (deadline <= 0)
+		return true;
+	*now_ns = t ? wf_thread_clock(t) : 0;
+	if (deadline - *now_ns < WF_WAIT_FAR_NS || *now_ns == 0)
+		*now_ns = wf_os_now_ns();
+	return deadline <= *now_ns;
 }
 
-static bool commit(struct weft_awaiter *a, weft_fiber *f)
+/*
+ * When a wait until deadline is to end.  Those that end about together are made
+ * to end together, at a multiple of the slack that the length of each allows:
+ * it is one wake-up of a processor that sleeps, instead of many.
+ */
+static int64_t round_up(weft_time deadline, int64_t now_ns)
 {
-	(void)a;
-	return wf_wait_park(f);
+	int64_t most = (deadline - now_ns) >> WF_WAIT_SLACK_SHIFT;
+	int64_t step = 1;
+
+	if (most > WF_WAIT_SLACK_MAX_NS)
+		most = WF_WAIT_SLACK_MAX_NS;
+	if (most > 1)
+		step = (int64_t)1 << (63 - __builtin_clzll((uint64_t)most));
+	if (deadline > INT64_MAX - step)
+		return deadline;
+	return (deadline + step - 1) & -step;
+}
+
+/* Field by field: to clear all of it takes longer than the rest of a wait. */
+wf_inline void open_waiter(
+	struct wf_waiter *w, wf_commit_fn *commit, weft_fiber *f)
+{
+	w->awaiter.commit = commit;
+	w->awaiter.next = NULL;
+	w->fiber = f;
+	wf_store_rlx(&w->word, WAITING);
+	w->err = 0;
+	w->node.list = NULL;
+}
+
+/*
+ * Most wait for as long as it takes, and nothing was asked of them.  If all are
+ * stopped, they find out when the wait begins.
+ */
+wf_inline bool prepare_plain(
+	struct wf_waiter *w, weft_fiber *f, weft_time deadline)
+{
+	uint64_t epoch = wf_load_rlx(&f->wait) & -WF_WAIT_EPOCH;
+
+	w->wait = epoch + WF_WAIT_EPOCH;
+	return deadline == WEFT_FOREVER && (f->own | wf_load_rlx(&f->cut)) == 0;
+}
+
+/* What a fiber's wait is like, into w; or it may not wait at all. */
+static wf_noinline int prepare(struct wf_waiter *w, struct wf_thread *t,
+	weft_fiber *f, weft_time deadline)
+{
+	uint64_t epoch = wf_load_rlx(&f->wait) & -WF_WAIT_EPOCH;
+	bool shield = f->own & WF_OWN_SHIELD;
+	int64_t now_ns;
+
+	if (is_past(t, deadline, &now_ns))
+		return -ETIMEDOUT;
+	w->wait = epoch + WF_WAIT_EPOCH + (shield ? WF_WAIT_FIRM : 0);
+	if (!shield &&
+		(wf_load_rlx(&f->cut) != 0 || wf_load_rlx(&t->rt->stopping)))
+		return -ECANCELED;
+	if ((f->own & WF_OWN_LIMIT) && !shield && f->limit < deadline) {
+		deadline = f->limit;
+		if (is_past(t, deadline, &now_ns))
+			return -ETIMEDOUT;
+	}
+	if (deadline == WEFT_FOREVER)
+		return 0;
+	if (wf_unlikely(t->visitor) && wf_home_timers(wf_fiber_rt(f)) == NULL)
+		return -EAGAIN;
+	w->wait |= WF_WAIT_TIMED;
+	wf_store_rlx(&f->until, round_up(deadline, now_ns));
+	return 0;
 }
 
 /* Who claimed us is done with the waiter. */
@@ -46,22 +117,58 @@ static void wait_released(struct wf_waiter *w)
 		wf_os_thread_yield();
 }
 
-static wf_may_switch int sleep_fiber(struct wf_waiter *w)
+/* The commit refused, or nobody's claim ended the wait. */
+static wf_noinline int outcome_slow(
+	struct wf_waiter *w, weft_fiber *f, uint64_t seen)
 {
-	struct weft_awaiter a = { .commit = commit };
-	weft_fiber *f = w->fiber;
-	bool ran_on = wf_suspend(wf_os_self(), f, &a) != 0;
+	if ((seen & WF_WAIT_PHASE) == WF_WAIT_IDLE)
+		return w->err ? w->err : 1;
+	if (seen & WF_WAIT_CUT)
+		return -ECANCELED;
+	if (seen & WF_WAIT_LATE)
+		return wf_fiber_is_cut(f) ? -ECANCELED : -ETIMEDOUT;
+	wait_released(w);
+	return 0;
+}
+
+/* How the wait of a fiber ended, which runs again. */
+wf_inline int outcome(struct wf_waiter *w, weft_fiber *f, bool refused)
+{
+	/* Relaxed: what the claimer did came by the queue, or by the word. */
+	uint64_t seen = wf_load_rlx(&f->wait);
 
 	wf_store_rlx(&f->waits_for, NULL);
-	if (wf_wait_end(f))
-		return -ECANCELED;
-	if (ran_on)
-		wait_released(w);
-	return 0;
+	wf_store_rlx(&f->wait, seen & -WF_WAIT_EPOCH);
+	if (wf_likely(!refused && !(seen & (WF_WAIT_CUT | WF_WAIT_LATE))))
+		return 0;
+	return outcome_slow(w, f, seen);
+}
+
+wf_inline int sleep_fiber(struct wf_waiter *w, struct wf_thread *t,
+	weft_fiber *f, const char *what, const void *on)
+{
+	int refused;
+
+	wf_own_stack(t, f);
+	wf_fiber_note(f, what, on, wf_thread_clock(t));
+	if (wf_unlikely(t->visitor))
+		refused = wf_visit_suspend(t, f, &w->awaiter);
+	else
+		refused = wf_suspend_here(
+			t, f, &w->awaiter, wf_pick_quick(t->proc));
+	return outcome(w, f, refused != 0);
 }
 
 static int sleep_thread(struct wf_waiter *w, weft_time deadline)
 {
+	if (!w->awaiter.commit(&w->awaiter, NULL)) {
+		uint32_t seen = wf_load_rlx(&w->word);
+
+		if (seen == WAITING || seen == GONE)
+			return 1;
+		wait_released(w);
+		return 0;
+	}
 	for (;;) {
 		/* [pair: waiter.word] See all that was done before the wake. */
 		uint32_t seen = wf_load_acq(&w->word);
@@ -71,78 +178,261 @@ static int sleep_thread(struct wf_waiter *w, weft_time deadline)
 		if (seen == CLAIMED)
 			wf_os_thread_yield();
 		else if (wf_os_futex_wait(&w->word, seen, deadline) ==
-			-ETIMEDOUT)
+				-ETIMEDOUT &&
+			wf_cas_rlx(&w->word, &seen, GONE))
 			return -ETIMEDOUT;
 	}
 }
 
-wf_may_switch int wf_waiter_sleep(struct wf_waiter *w, weft_time deadline)
+wf_may_switch int wf_wait(struct wf_waiter *w, wf_commit_fn *commit,
+	const char *what, const void *on, weft_time deadline)
 {
-	if (w->fiber != NULL)
-		return sleep_fiber(w);
+	struct wf_thread *t = wf_enter();
+	weft_fiber *f = t ? t->current : NULL;
+	int64_t now_ns;
+	int err;
+
+	open_waiter(w, commit, f);
+	if (wf_likely(f != NULL)) {
+		err = prepare_plain(w, f, deadline)
+			? 0
+			: prepare(w, t, f, deadline);
+		if (wf_likely(!err))
+			return sleep_fiber(w, t, f, what, on);
+		/* Who only tries, again and again, gives way too. */
+		wf_spend(t, f);
+		return err;
+	}
+	if (is_past(NULL, deadline, &now_ns))
+		return -ETIMEDOUT;
 	return sleep_thread(w, deadline);
 }
 
-void wf_waiter_drop(struct wf_waiter *w)
+wf_may_switch int wf_wait_firm(struct wf_waiter *w, wf_commit_fn *commit,
+	const char *what, const void *on)
 {
+	struct wf_thread *t = wf_enter();
+	weft_fiber *f = t ? t->current : NULL;
+
+	open_waiter(w, commit, f);
+	if (f == NULL)
+		return sleep_thread(w, WEFT_FOREVER);
+	w->wait = (wf_load_rlx(&f->wait) & -WF_WAIT_EPOCH) + WF_WAIT_EPOCH +
+		WF_WAIT_FIRM;
+	return sleep_fiber(w, t, f, what, on);
+}
+
+/* Take the wait back, which is in phase; false: it was claimed. */
+static bool take_back(struct wf_waiter *w, uint64_t phase)
+{
+	uint64_t seen = w->wait | phase;
+
+	return wf_cas_rlx(&w->fiber->wait, &seen, w->wait & -WF_WAIT_EPOCH);
+}
+
+/*
+ * The wait begins, in phase.  Was the fiber cut?  Then take it back; false: the
+ * commit is to refuse.
+ */
+static bool begin(struct wf_waiter *w, uint64_t phase)
+{
+	weft_fiber *f = w->fiber;
+	struct weft_rt *rt = wf_fiber_rt(f);
+	struct wf_timers *timers = NULL;
+
+	if (w->wait & WF_WAIT_TIMED)
+		timers = wf_timers_hold(f);
+	/* [pair: fiber.wake] Who claims finds the fiber off its stack. */
+	wf_store_rel(&f->wait, w->wait | phase);
+	if (timers != NULL)
+		wf_timers_let_go(timers);
+	if (w->wait & WF_WAIT_FIRM)
+		return true;
+	/*
+	 * [pair: fiber.cut] The wait before the look at who cuts it short, and
+	 * [pair: rt.stopping] at whether all are.
+	 */
+	wf_fence_light();
+	if (wf_unlikely(!rt->membarrier))
+		wf_fence_seq(); /* [pair: fiber.cut] */
+	if (wf_likely(wf_load_rlx(&f->cut) == 0 && !wf_load_rlx(&rt->stopping)))
+		return true;
+	return wf_waiter_cut(w, phase);
+}
+
+bool wf_waiter_cut(struct wf_waiter *w, uint64_t phase)
+{
+	if (!take_back(w, phase))
+		return phase == WF_WAIT_PARKED;
+	w->err = -ECANCELED;
+	return false;
+}
+
+bool wf_waiter_park(struct wf_waiter *w)
+{
+	return w->fiber == NULL || begin(w, WF_WAIT_PARKED);
+}
+
+bool wf_waiter_arm(struct wf_waiter *w)
+{
+	return w->fiber == NULL || begin(w, WF_WAIT_ARMED);
+}
+
+bool wf_waiter_settle(struct wf_waiter *w)
+{
+	uint64_t seen = w->wait | WF_WAIT_ARMED;
+
 	if (w->fiber == NULL)
+		return true;
+	/* [pair: fiber.wake] Who claims finds the fiber off its stack. */
+	return wf_cas_rel(&w->fiber->wait, &seen, w->wait | WF_WAIT_PARKED);
+}
+
+bool wf_waiter_disarm(struct wf_waiter *w)
+{
+	uint32_t waiting = WAITING;
+
+	if (w->fiber != NULL)
+		(void)take_back(w, WF_WAIT_ARMED);
+	else
+		(void)wf_cas_rlx(&w->word, &waiting, GONE);
+	return false;
+}
+
+bool wf_waiter_claim(struct wf_node *n)
+{
+	struct wf_waiter *w = n->waiter;
+	uint32_t waiting = WAITING;
+	enum wf_claim claim;
+
+	if (w->fiber == NULL) {
+		if (!wf_cas_rlx(&w->word, &waiting, CLAIMED))
+			return false;
+	} else {
+		claim = wf_wait_claim(w->fiber, w->wait, 0);
+		if (claim == WF_CLAIM_LOST)
+			return false;
+		w->runs = claim == WF_CLAIM_RUNS;
+	}
+	w->won = n;
+	return true;
+}
+
+void wf_waiter_wake(struct wf_waiter *w, weft_hint hint)
+{
+	weft_fiber *f = w->fiber;
+
+	if (wf_likely(f != NULL && !w->runs)) {
+		wf_make_ready(f, hint);
 		return;
-	wf_store_rlx(&w->fiber->waits_for, NULL);
-	(void)wf_wait_end(w->fiber);
+	}
+	/* [pair: waiter.word] Our last access; the address may be reused. */
+	wf_store_rel(&w->word, WOKEN);
+	if (f == NULL)
+		(void)wf_os_futex_wake(&w->word, 1);
 }
 
 bool wf_waiter_leave(struct wf_waiter *w)
 {
 	uint32_t waiting = WAITING;
 
-	if (wf_cas_rlx(&w->word, &waiting, GONE))
+	if (wf_load_rlx(&w->word) == GONE ||
+		wf_cas_rlx(&w->word, &waiting, GONE))
 		return true;
 	wait_released(w);
 	return false;
 }
 
-enum wf_taken wf_waiter_claim(struct wf_waiter *w, struct wf_batch *ready)
+bool wf_waiter_disown(struct wf_node *n)
 {
-	weft_fiber *f = w->fiber;
 	uint32_t waiting = WAITING;
 
-	if (!wf_cas_rlx(&w->word, &waiting, CLAIMED))
-		return WF_TAKEN_NOT;
-	if (f == NULL || wf_wait_claim(f, w->epoch) != WF_CLAIM_WAKE)
-		return WF_TAKEN_HELD;
-	wf_batch_add(ready, &f->task);
-	return WF_TAKEN_READY;
+	/* [pair: waiter.word] Our last access to the waiter. */
+	return wf_cas_rel(&n->waiter->word, &waiting, WOKEN);
 }
 
-void wf_waiter_release(struct wf_waiter *w)
-{
-	bool thread = w->fiber == NULL;
+/*
+ * Where many have waited for long, each touch of one is a miss.  So they come
+ * by that many, and what will be touched of all of these is fetched first.
+ */
+#define WF_LIST_AHEAD 16
 
-	/* [pair: waiter.word] Our last access; the address may be reused. */
-	wf_store_rel(&w->word, WOKEN);
-	if (thread)
-		(void)wf_os_futex_wake(&w->word, 1);
+/* Some of the fibers from n on will be claimed. */
+static void fetch_waits(const struct wf_node *n)
+{
+	for (unsigned i = 0; n != NULL && i < WF_LIST_AHEAD; i++, n = n->next)
+		if (n->waiter->fiber != NULL) {
+			wf_prefetch(&n->waiter->fiber->wait);
+			wf_prefetch(n->waiter->fiber);
+		}
 }
 
-bool wf_waiter_wake(struct wf_waiter *w, weft_hint hint)
+struct wf_node *wf_list_claim_all(struct wf_list *list)
 {
-	struct wf_batch ready = { 0 };
-	enum wf_taken taken = wf_waiter_claim(w, &ready);
+	struct wf_node *first = NULL, **end = &first, *n;
+	unsigned count = 0;
 
-	if (taken == WF_TAKEN_HELD)
-		wf_waiter_release(w);
-	else if (taken == WF_TAKEN_READY)
-		wf_make_all_ready(&ready, hint);
-	return taken != WF_TAKEN_NOT;
+	for (;;) {
+		if (count++ % WF_LIST_AHEAD == 0)
+			fetch_waits(list->first);
+		n = wf_list_claim(list);
+		if (n == NULL)
+			break;
+		*end = n;
+		end = &n->next;
+	}
+	*end = NULL;
+	return first;
 }
 
-int wf_deadline_check(weft_time deadline)
+void wf_list_wake_all(struct wf_node *n, weft_hint hint)
 {
-	struct wf_thread *t = wf_enter();
+	struct wf_waiter *w[WF_LIST_AHEAD];
+	unsigned count;
 
-	if (deadline == WEFT_FOREVER)
-		return 0;
-	if (deadline <= 0 || deadline <= wf_os_now_ns())
-		return -ETIMEDOUT;
-	return t != NULL && t->current != NULL ? -ENOTSUP : 0;
+	while (n != NULL) {
+		for (count = 0; n != NULL && count < WF_LIST_AHEAD; count++) {
+			w[count] = n->waiter;
+			if (n->waiter->fiber != NULL && !n->waiter->runs)
+				wf_fiber_prefetch(n->waiter->fiber);
+			n = n->next;
+		}
+		for (unsigned i = 0; i < count; i++)
+			wf_waiter_wake(w[i], hint);
+	}
+}
+
+void wf_cut_mark(weft_fiber *f, uint32_t bit)
+{
+	wf_fiber_use(f);
+	(void)wf_or_rlx(&f->cut, bit);
+}
+
+void wf_cut_fence(struct weft_rt *rt)
+{
+	/*
+	 * [pair: fiber.cut] The bits, and [pair: rt.stopping] that all stop,
+	 * before the look at the waits.
+	 */
+	wf_fence_seq();
+	/* [pair: fiber.cut] In those who have only the light fence. */
+	if (rt->membarrier)
+		wf_os_membarrier();
+}
+
+bool wf_cut_claim(weft_fiber *f)
+{
+	uint64_t seen = wf_load_rlx(&f->wait);
+	uint64_t phase = seen & WF_WAIT_PHASE;
+
+	if (phase != WF_WAIT_ARMED && phase != WF_WAIT_PARKED)
+		return false;
+	return !(seen & WF_WAIT_FIRM) &&
+		wf_wait_claim(f, seen, WF_WAIT_CUT) == WF_CLAIM_WAKE;
+}
+
+void wf_cut_wake(weft_fiber *f)
+{
+	if (wf_cut_claim(f))
+		wf_make_ready(f, WEFT_HINT_DEFAULT);
 }

@@ -13,8 +13,9 @@
  * else returns 0 and frees the group; who comes in between joins the list and
  * is drained too.
  *
- * A waiter that gives up takes itself out of the list, and who drains waits for
- * that.  It leaves WAITERS set: somebody may be about to drain.
+ * A waiter that gives up takes itself out of the list, unless who drains was
+ * faster; and who drains waits for one that is about to.  It leaves WAITERS
+ * set: somebody may be about to drain.
  */
 #include <errno.h>
 
@@ -24,8 +25,6 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "os/os.h"
-#include "sched/run.h"
-#include "sched/submit.h"
 #include "sched/wait.h"
 
 #define WF_GROUP_LOCK ((uint64_t)1)
@@ -33,7 +32,7 @@
 #define WF_GROUP_ONE ((uint64_t)4)
 #define WF_GROUP_COUNT_MAX ((int64_t)1 << 60)
 
-_Static_assert(sizeof(weft_group) == 16, "weft_group is part of the ABI");
+_Static_assert(sizeof(weft_group) == 24, "weft_group is part of the ABI");
 
 /* The public struct has no atomics, so that C++ can have it too. */
 static _Atomic(uint64_t) *word_of(weft_group *g)
@@ -64,56 +63,42 @@ static void unlock(weft_group *g)
 	(void)wf_and_rel(word_of(g), ~WF_GROUP_LOCK);
 }
 
-static void list_add(weft_group *g, struct wf_waiter *w)
+static struct wf_list *list_of(weft_group *g)
 {
-	struct wf_waiter *first = g->waiters_;
-
-	w->next = first;
-	w->link = (struct wf_waiter **)&g->waiters_;
-	if (first != NULL)
-		first->link = &w->next;
-	g->waiters_ = w;
-}
-
-static void list_remove(struct wf_waiter *w)
-{
-	*w->link = w->next;
-	if (w->next != NULL)
-		w->next->link = w->link;
+	return (struct wf_list *)g->waiters_;
 }
 
 /*
- * Holding the lock: take whoever waits out of the list.  Fibers that are off
- * their stacks go to ready, all others to held.  Those who leave stay; false:
- * there are such.
+ * Holding the lock: take whoever waits out of the list, and put the nodes of
+ * those that are claimed into *claimed, linked by next.  Who is about to leave
+ * stays; false: there are such.
  */
-static bool claim_all(
-	weft_group *g, struct wf_batch *ready, struct wf_waiter **held)
+static bool claim_all(weft_group *g, struct wf_node **claimed)
 {
-	struct wf_waiter *w = g->waiters_, *next;
+	struct wf_list *list = list_of(g);
+	struct wf_node *last = list->last, *n;
+	bool was_last = last == NULL;
 
-	for (; w != NULL; w = next) {
-		enum wf_taken taken = wf_waiter_claim(w, ready);
-
-		next = w->next;
-		if (taken == WF_TAKEN_NOT)
-			continue;
-		list_remove(w);
-		if (taken == WF_TAKEN_HELD) {
-			w->next = *held;
-			*held = w;
+	while (!was_last) {
+		n = list->first;
+		was_last = n == last;
+		wf_list_remove(list, n);
+		if (wf_waiter_claim(n)) {
+			n->next = *claimed;
+			*claimed = n;
+		} else if (!wf_waiter_disown(n)) {
+			wf_list_add(list, n);
 		}
 	}
-	return g->waiters_ == NULL;
+	return list->first == NULL;
 }
 
 static wf_noinline void drain(weft_group *g)
 {
-	struct wf_waiter *held = NULL, *next;
-	struct wf_batch ready = { 0 };
+	struct wf_node *claimed = NULL;
 
 	(void)lock(g);
-	while (!claim_all(g, &ready, &held)) {
+	while (!claim_all(g, &claimed)) {
 		/* Somebody is on the way out and needs the lock for that. */
 		unlock(g);
 		wf_os_thread_yield();
@@ -121,14 +106,10 @@ static wf_noinline void drain(weft_group *g)
 	}
 	/*
 	 * [pair: group.zero] The last access to the group: whoever sees zero,
-	 * or is let go below, may free it.
+	 * or is woken below, may free it.
 	 */
 	(void)wf_and_rel(word_of(g), ~(WF_GROUP_LOCK | WF_GROUP_WAITERS));
-	for (; held != NULL; held = next) {
-		next = held->next;
-		wf_waiter_release(held);
-	}
-	wf_make_all_ready(&ready, WEFT_HINT_DEFAULT);
+	wf_list_wake_all(claimed, WEFT_HINT_DEFAULT);
 }
 
 static void lower(weft_group *g, uint64_t by)
@@ -168,66 +149,64 @@ void weft_group_done(weft_group *g)
 	lower(g, 1);
 }
 
-/*
- * Holding the lock, give it back: w is in the list.  False: the count became
- * zero before WAITERS was set, so nobody will drain, and w is not in it.
- */
-static bool enlist(weft_group *g, struct wf_waiter *w)
-{
-	uint64_t seen;
+struct wait {
+	struct wf_waiter w; /* must be first */
+	weft_group *g;
+};
 
-	list_add(g, w);
+/*
+ * Holding the lock: somebody will drain.  False: the count became zero before
+ * WAITERS was set, so nobody will.
+ */
+static bool is_awaited(weft_group *g)
+{
 	/* [pair: group.zero] If it is zero: all that was done is seen. */
-	seen = wf_or_acq(word_of(g), WF_GROUP_WAITERS);
-	if (seen / WF_GROUP_ONE != 0 || (seen & WF_GROUP_WAITERS)) {
+	uint64_t seen = wf_or_acq(word_of(g), WF_GROUP_WAITERS);
+
+	return seen / WF_GROUP_ONE != 0 || (seen & WF_GROUP_WAITERS);
+}
+
+static bool commit(struct weft_awaiter *a, weft_fiber *f)
+{
+	struct wait *wait = (struct wait *)a;
+	struct wf_node *n = wf_waiter_node(&wait->w);
+	weft_group *g = wait->g;
+
+	(void)f;
+	(void)lock(g);
+	if (!is_awaited(g)) {
+		/* [pair: group.list] */
+		(void)wf_and_rel(
+			word_of(g), ~(WF_GROUP_LOCK | WF_GROUP_WAITERS));
+		return false;
+	}
+	wf_list_add(list_of(g), n);
+	if (wf_waiter_park(&wait->w)) {
 		unlock(g);
 		return true;
 	}
-	list_remove(w);
-	/* [pair: group.list] */
-	(void)wf_and_rel(word_of(g), ~(WF_GROUP_LOCK | WF_GROUP_WAITERS));
-	return false;
-}
-
-/* The count is not zero, or a drain is under way. */
-static int wait_slow(weft_group *g, weft_time deadline)
-{
-	struct wf_waiter w;
-	int err = wf_waiter_begin(&w, "group", g);
-
-	if (err)
-		return err;
-	if (lock(g) == 0) {
-		/* It became zero meanwhile, and nobody drains. */
-		unlock(g);
-		wf_waiter_drop(&w);
-		return 0;
-	}
-	if (!enlist(g, &w)) {
-		wf_waiter_drop(&w);
-		return 0;
-	}
-	err = wf_waiter_sleep(&w, deadline);
-	if (!err || !wf_waiter_leave(&w))
-		return 0;
-	(void)lock(g);
-	list_remove(&w);
+	wf_list_remove(list_of(g), n);
 	unlock(g);
-	return err;
+	return false;
 }
 
 int weft_group_wait(weft_group *g, weft_time deadline)
 {
-	struct wf_thread *t;
+	struct wait wait = { .g = g };
 	int err;
 
 	/* [pair: group.zero] See all that was done. */
-	if (wf_load_acq(word_of(g)) != 0) {
-		err = wf_deadline_check(deadline);
-		return err ? err : wait_slow(g, deadline);
+	if (wf_load_acq(word_of(g)) == 0) {
+		wf_wait_not();
+		return 0;
 	}
-	t = wf_enter();
-	if (t != NULL && t->current != NULL)
-		wf_spend(t, t->current);
-	return 0;
+	err = wf_wait(&wait.w, commit, "group", g, deadline);
+	if (err >= 0)
+		return 0;
+	if (wf_waiter_leave(&wait.w)) {
+		(void)lock(g);
+		wf_list_leave(list_of(g), &wait.w.node);
+		unlock(g);
+	}
+	return err;
 }

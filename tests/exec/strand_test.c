@@ -403,7 +403,7 @@ static void *destroy_over_self(void *arg)
 	weft_executor *e = weft_rt_executor(arg);
 
 	if (cancelled)
-		(void)wf_wait_cancel(weft_self());
+		(void)weft_cancel(weft_self());
 	for (size_t round = 0; round < 100; round++) {
 		weft_fiber_attr attr;
 		weft_fiber *f;

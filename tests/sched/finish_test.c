@@ -51,8 +51,7 @@ static void *waits(void *arg)
 
 static void cancel(weft_fiber *f)
 {
-	if (wf_wait_cancel(f) == WF_CLAIM_WAKE)
-		wf_make_ready(f, WEFT_HINT_DEFAULT);
+	kit_expect(weft_cancel(f) == 0);
 }
 
 static void join(weft_fiber *f)
@@ -172,7 +171,7 @@ static void *every_end(void *arg)
 static void *next_life(void *arg)
 {
 	weft_fiber *f = end_before_join(waits), *again = NULL;
-	uint64_t epoch = wf_load_rlx(&f->wait) / WF_WAIT_EPOCH;
+	uint64_t last = wf_load_rlx(&f->wait), epoch = last / WF_WAIT_EPOCH;
 	weft_fiber_info info;
 
 	(void)arg;
@@ -182,10 +181,10 @@ static void *next_life(void *arg)
 	kit_expect(wf_load_rlx(&f->wait) / WF_WAIT_EPOCH == epoch);
 	weft_fiber_look(f, &info);
 	kit_expect(info.name == NULL);
-	kit_expect(!wf_fiber_is_cancelled(f));
+	kit_expect(!wf_fiber_is_cut(f));
 	weft_yield();
 	/* A waker that comes too late finds another epoch. */
-	kit_expect(wf_wait_claim(f, epoch) == WF_CLAIM_LOST);
+	kit_expect(wf_wait_claim(f, last, 0) == WF_CLAIM_LOST);
 	weft_fiber_look(f, &info);
 	kit_expect(info.state == WEFT_FIBER_WAITING);
 	cancel(f);

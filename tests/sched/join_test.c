@@ -101,7 +101,6 @@ static void *conditions(void *arg)
 	kit_expect(weft_spawn(&f, NULL, echo, arg) == 0);
 	kit_expect(weft_join(f, NULL, WEFT_NOW) == -ETIMEDOUT);
 	kit_expect(wf_load_rlx(&f->state) & WF_FIBER_FRESH);
-	kit_expect(weft_join(f, NULL, weft_after(WF_NS_PER_S)) == -ENOTSUP);
 	kit_expect(weft_join(weft_self(), NULL, WEFT_FOREVER) == -EDEADLK);
 	/* What has started is waited for. */
 	weft_yield();

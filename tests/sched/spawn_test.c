@@ -66,7 +66,7 @@ static void check_made(weft_fiber *f, weft_rt *rt, uint32_t state)
 	kit_expect(f->start.arg == name);
 	kit_expect(wf_fiber_cls(f) == rt->cls);
 	kit_expect(wf_load_rlx(&f->ready_us) & WF_READY_UNKNOWN);
-	kit_expect(!wf_fiber_is_cancelled(f));
+	kit_expect(!wf_fiber_is_cut(f));
 }
 
 static void *each_kind_inside(void *arg)

@@ -251,7 +251,6 @@ static void *errors(void *arg)
 
 	kit_expect(weft_join(weft_self(), NULL, WEFT_FOREVER) == -EDEADLK);
 	kit_expect(weft_join(arg, NULL, WEFT_NOW) == -ETIMEDOUT);
-	kit_expect(weft_join(arg, NULL, weft_after(WF_NS_PER_S)) == -ENOTSUP);
 	kit_expect(weft_spawn(&f, &bad, only_ends, NULL) == -EINVAL);
 	kit_expect(f == NULL);
 	kit_expect(weft_executor_destroy(&s.shelf->executor) == -EINVAL);

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sched/timers_test.c - where a fiber's timer is, what key it has, and
+ * what becomes of it when its time has come: the table in the header.
+ *
+ * One worker, so that a test sees all timers in one place; the fibers wait for
+ * groups, with a deadline.  What they look at is their own.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "sched/runtime.h"
+#include "sched/timers.h"
+#include "stress/sched_kit.h"
+
+#define SOON_NS (2 * WF_NS_PER_MS)
+#define LATER_NS (500 * WF_NS_PER_S)
+
+static struct wf_timers *timers_of(weft_rt *rt)
+{
+	return &rt->procs[0].timers;
+}
+
+static weft_group never;
+
+static int await(weft_group *g, int64_t ns)
+{
+	return weft_group_wait(g, weft_after(ns));
+}
+
+/* Wait, be woken in time by a fiber that was started for it. */
+static void done(void *arg)
+{
+	weft_group_done(arg);
+}
+
+static void be_woken(int64_t ns)
+{
+	weft_group g = { 0 };
+
+	weft_group_add(&g, 1);
+	kit_expect(weft_go(done, &g) == 0);
+	kit_expect(await(&g, ns) == 0);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Where it is. */
+
+static void *stays(void *arg)
+{
+	weft_fiber *f = weft_self();
+	struct wf_timers *timers = timers_of(arg);
+	int64_t key;
+
+	kit_expect(wf_load_rlx(&f->timer.in) == NULL);
+	be_woken(LATER_NS);
+	kit_expect(wf_load_rlx(&f->timer.in) == &timers->wheel);
+	key = f->timer.key;
+	kit_expect(wf_timers_next(timers) == key);
+	kit_expect(key >= weft_now() &&
+		key <= weft_after(LATER_NS) + WF_NS_PER_MS);
+	/* Again and again, with deadlines further on: it is not touched. */
+	for (int i = 1; i < 5; i++) {
+		be_woken(LATER_NS + i * WF_NS_PER_MS);
+		kit_expect(f->timer.key == key);
+		kit_expect(wf_load_rlx(&f->until) > key);
+	}
+	/* Without a deadline neither. */
+	{
+		weft_group g = { 0 };
+
+		weft_group_add(&g, 1);
+		kit_expect(weft_go(done, &g) == 0);
+		kit_expect(weft_group_wait(&g, WEFT_FOREVER) == 0);
+	}
+	kit_expect(f->timer.key == key);
+	return NULL;
+}
+
+static void a_wait_that_was_woken_leaves_its_timer(void **state)
+{
+	(void)state;
+	kit_play(stays, 1);
+}
+
+static void *moves(void *arg)
+{
+	weft_fiber *f = weft_self();
+	struct wf_timers *timers = timers_of(arg);
+	int64_t key;
+
+	be_woken(LATER_NS);
+	key = f->timer.key;
+	be_woken(LATER_NS / 2);
+	kit_expect(f->timer.key < key);
+	kit_expect(wf_load_rlx(&f->timer.in) == &timers->wheel);
+	kit_expect(wf_timers_next(timers) == f->timer.key);
+	/* And by that the wait does end. */
+	kit_expect(await(&never, SOON_NS) == -ETIMEDOUT);
+	kit_expect(wf_load_rlx(&f->timer.in) == NULL);
+	kit_expect(wf_timers_next(timers) > weft_now());
+	return NULL;
+}
+
+static void an_earlier_deadline_moves_it(void **state)
+{
+	(void)state;
+	kit_play(moves, 1);
+}
+
+/* ------------------------------------------------------------------------ */
+/* When its time has come. */
+
+/* It is set for soon; the wait that goes on then has a later deadline. */
+static void *goes_on(void *arg)
+{
+	weft_fiber *f = weft_self();
+	weft_time before, later;
+
+	(void)arg;
+	be_woken(SOON_NS);
+	before = weft_now();
+	later = before + 4 * SOON_NS;
+	kit_expect(weft_group_wait(&never, later) == -ETIMEDOUT);
+	kit_expect(weft_now() >= later);
+	kit_expect(wf_load_rlx(&f->timer.in) == NULL);
+	return NULL;
+}
+
+static void one_that_is_too_early_is_set_again(void **state)
+{
+	(void)state;
+	kit_play(goes_on, 1);
+}
+
+static void *computes(void *arg)
+{
+	weft_fiber *f = weft_self();
+	weft_time give_up = weft_after(20 * WF_NS_PER_S);
+
+	(void)arg;
+	be_woken(SOON_NS);
+	kit_expect(wf_load_rlx(&f->timer.in) != NULL);
+	/* It fires while we run, and is gone. */
+	while (wf_load_rlx(&f->timer.in) != NULL && weft_now() < give_up)
+		weft_yield();
+	kit_expect(wf_load_rlx(&f->timer.in) == NULL);
+	be_woken(SOON_NS);
+	kit_expect(wf_load_rlx(&f->timer.in) != NULL);
+	return NULL;
+}
+
+static void one_that_nobody_waits_for_goes(void **state)
+{
+	(void)state;
+	kit_play(computes, 1);
+}
+
+/* Before a processor sleeps, so that it does not wake up for them. */
+static void *leaves_some(void *arg)
+{
+	(void)arg;
+	be_woken(LATER_NS);
+	return NULL;
+}
+
+static void timers_of_ended_fibers_go_when_it_is_idle(void **state)
+{
+	weft_config cfg = { .workers = 1 };
+	weft_rt *rt = kit_start(&cfg);
+	struct wf_timers *timers = timers_of(rt);
+	weft_fiber *f[20];
+
+	(void)state;
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(
+			weft_rt_spawn(rt, &f[i], NULL, leaves_some, NULL), 0);
+	for (size_t i = 0; i < 20; i++)
+		assert_int_equal(weft_join(f[i], NULL, WEFT_FOREVER), 0);
+	assert_int_equal(weft_rt_wait_idle(rt, WEFT_FOREVER), 0);
+	assert_true(wf_timers_next(timers) == INT64_MAX);
+	assert_null(wf_heap_first(&timers->wheel.heap));
+	kit_stop(rt);
+}
+
+/* A stopped runtime leaves whatever is in its timers; nothing depends on it. */
+static void *armed(void *arg)
+{
+	(void)arg;
+	kit_expect(await(&never, LATER_NS) == -ECANCELED);
+	return NULL;
+}
+
+static void timers_need_not_be_empty_at_the_end(void **state)
+{
+	weft_config cfg = { .workers = 2 };
+
+	(void)state;
+	for (int n = 0; n < 20; n++) {
+		weft_rt *rt = kit_start(&cfg);
+
+		for (int i = 0; i < 10; i++) {
+			weft_fiber *f;
+
+			assert_int_equal(
+				weft_rt_spawn(rt, &f, NULL, armed, NULL), 0);
+			weft_detach(f);
+		}
+		kit_stop(rt);
+	}
+}
+
+/* ------------------------------------------------------------------------ */
+/* Many at once, more than are fired under the lock in one go. */
+
+static _Atomic(uint32_t) fired;
+
+static void crowd_main(void *arg)
+{
+	weft_time at = *(weft_time *)arg;
+
+	kit_expect(weft_group_wait(&never, at) == -ETIMEDOUT);
+	kit_expect(weft_now() >= at);
+	(void)wf_add_rlx(&fired, 1);
+}
+
+static void *crowd(void *arg)
+{
+	enum { MANY = 1000 };
+	weft_time at = weft_after(30 * WF_NS_PER_MS);
+	weft_time give_up = weft_after(20 * WF_NS_PER_S);
+
+	(void)arg;
+	wf_store_rlx(&fired, 0);
+	for (int i = 0; i < MANY; i++)
+		kit_expect(weft_go(crowd_main, &at) == 0);
+	while (wf_load_rlx(&fired) < MANY && weft_now() < give_up)
+		(void)weft_sleep(WF_NS_PER_MS);
+	kit_expect(wf_load_rlx(&fired) == MANY);
+	return NULL;
+}
+
+static void all_that_are_due_fire(void **state)
+{
+	(void)state;
+	kit_play(crowd, 1);
+	kit_play(crowd, 2);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	if (never.state_ == 0)
+		weft_group_add(&never, 1);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wait_that_was_woken_leaves_its_timer),
+		cmocka_unit_test(an_earlier_deadline_moves_it),
+		cmocka_unit_test(one_that_is_too_early_is_set_again),
+		cmocka_unit_test(one_that_nobody_waits_for_goes),
+		cmocka_unit_test(timers_of_ended_fibers_go_when_it_is_idle),
+		cmocka_unit_test(timers_need_not_be_empty_at_the_end),
+		cmocka_unit_test(all_that_are_due_fire),
+	};
+
+	return cmocka_run_group_tests(tests, begin, NULL);
+}
