@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/chan/select_test.c - while a select waits each case has its node in the
+ * list of its object, in the memory of the case; afterwards none has, however
+ * the wait ended, and no runtime is held any more.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include <weft/event.h>
+
+#include "chan/chan.h"
+#include "os/os.h"
+#include "sched/runtime.h"
+#include "support/threads.h"
+
+enum { CHANS = 3, CASES = 5 };
+#define PATIENCE_NS (INT64_C(40) * 1000 * 1000 * 1000)
+
+/* Sends and receives on three channels, the first of which is there twice. */
+static struct {
+	weft_chan *chan[CHANS];
+	weft_case cases[CASES];
+	uint64_t value[CASES];
+	int which;
+} s;
+
+static void open_cases(void)
+{
+	static const struct {
+		int op, chan;
+	} table[CASES] = { { WEFT_SEND, 0 }, { WEFT_RECV, 0 }, { WEFT_RECV, 1 },
+		{ WEFT_SEND, 2 }, { WEFT_RECV, 1 } };
+
+	for (int i = 0; i < CHANS; i++)
+		assert_int_equal(
+			weft_chan_create(&s.chan[i], sizeof(s.value[0]), 0), 0);
+	for (int i = 0; i < CASES; i++) {
+		s.value[i] = 100 + (uint64_t)i;
+		memset(&s.cases[i], 0xee, sizeof(s.cases[i]));
+		s.cases[i].op = table[i].op;
+		s.cases[i].result = 99;
+		s.cases[i].obj = s.chan[table[i].chan];
+		s.cases[i].value = &s.value[i];
+	}
+}
+
+static void close_cases(void)
+{
+	for (int i = 0; i < CHANS; i++)
+		weft_chan_unref(s.chan[i]);
+}
+
+static bool is_empty(weft_chan *c)
+{
+	return c->waiters[WF_CHAN_SEND].first == NULL &&
+		c->waiters[WF_CHAN_RECV].first == NULL;
+}
+
+/* Does the nth node of the list lie in the case k? */
+static bool is_at(weft_chan *c, enum wf_side side, int nth, weft_case *k)
+{
+	struct wf_node *n;
+	bool at;
+
+	wf_spin_lock(&c->lock);
+	n = c->waiters[side].first;
+	while (n != NULL && nth-- > 0)
+		n = n->next;
+	at = n == (struct wf_node *)k->node_;
+	wf_spin_unlock(&c->lock);
+	return at;
+}
+
+static bool all_wait(void)
+{
+	return is_at(s.chan[0], WF_CHAN_SEND, 0, &s.cases[0]) &&
+		is_at(s.chan[0], WF_CHAN_RECV, 0, &s.cases[1]) &&
+		is_at(s.chan[1], WF_CHAN_RECV, 0, &s.cases[2]) &&
+		is_at(s.chan[2], WF_CHAN_SEND, 0, &s.cases[3]) &&
+		is_at(s.chan[1], WF_CHAN_RECV, 1, &s.cases[4]);
+}
+
+static void assert_nobody_waits(void)
+{
+	for (int i = 0; i < CHANS; i++)
+		assert_true(is_empty(s.chan[i]));
+}
+
+static void select_it(void *arg, unsigned i)
+{
+	uint64_t v = 7;
+
+	(void)arg;
+	if (i == 0) {
+		s.which = weft_select(s.cases, CASES, PATIENCE_NS + weft_now());
+		return;
+	}
+	while (!all_wait())
+		wf_os_thread_yield();
+	if (weft_chan_send(s.chan[1], &v, WEFT_NOW) != 0)
+		s.value[2] = 0;
+}
+
+static void each_case_waits_in_its_own_memory(void **state)
+{
+	(void)state;
+	open_cases();
+	threads_run(2, select_it, NULL);
+	assert_int_equal(s.which, 2);
+	assert_int_equal(s.value[2], 7);
+	assert_nobody_waits();
+	for (int i = 0; i < CASES; i++)
+		assert_int_equal(s.cases[i].result, i == 2 ? 0 : 99);
+	close_cases();
+}
+
+static void close_it(void *arg, unsigned i)
+{
+	if (i == 0) {
+		s.which = weft_select(s.cases, CASES, PATIENCE_NS + weft_now());
+		return;
+	}
+	(void)arg;
+	while (!all_wait())
+		wf_os_thread_yield();
+	weft_chan_close(s.chan[2]);
+}
+
+static void a_close_does_the_case_that_it_ends(void **state)
+{
+	(void)state;
+	open_cases();
+	threads_run(2, close_it, NULL);
+	assert_int_equal(s.which, 3);
+	assert_nobody_waits();
+	for (int i = 0; i < CASES; i++)
+		assert_int_equal(s.cases[i].result, i == 3 ? -EPIPE : 99);
+	close_cases();
+}
+
+static void who_gives_up_leaves_all_lists(void **state)
+{
+	weft_event e = { 0 }, unused = { 0 };
+
+	(void)state;
+	open_cases();
+	s.cases[4].op = WEFT_EVENT;
+	s.cases[4].obj = &e;
+	assert_int_equal(weft_select(s.cases, CASES, weft_after(1000 * 1000)),
+		-ETIMEDOUT);
+	assert_nobody_waits();
+	assert_memory_equal(&e, &unused, sizeof(e));
+	for (int i = 0; i < CASES; i++)
+		assert_int_equal(s.cases[i].result, 99);
+	close_cases();
+}
+
+/* The first cases are enlisted, then one is found ready after all. */
+static void a_wait_that_need_not_be_is_taken_back(void **state)
+{
+	struct wf_chan_node n[2] = { 0 };
+	struct wf_waiter w[2] = { 0 };
+
+	(void)state;
+	open_cases();
+	/*
+	 * Others wait, one on each side, who are gone: the look says ready, the
+	 * try finds nobody.
+	 */
+	for (int i = 0; i < 2; i++)
+		n[i].node.waiter = &w[i];
+	assert_true(wf_chan_enlist(s.chan[2], WF_CHAN_RECV, &n[0]));
+	assert_true(wf_chan_enlist(s.chan[1], WF_CHAN_SEND, &n[1]));
+	for (int i = 0; i < 2; i++)
+		wf_store_rlx(&w[i].word, 3);
+	assert_int_equal(weft_select(s.cases, CASES, weft_after(1000 * 1000)),
+		-ETIMEDOUT);
+	assert_nobody_waits();
+	assert_null(n[0].node.list);
+	assert_null(n[1].node.list);
+	close_cases();
+}
+
+/* ------------------------------------------------------------------------ */
+
+/* A fiber that ends when it is joined, or was told to. */
+static struct {
+	weft_rt *rt;
+	weft_fiber *fiber;
+	_Atomic(bool) may_end;
+	weft_case cases[2];
+	int which;
+} j;
+
+static void *last(void *arg)
+{
+	while (!wf_load_rlx(&j.may_end))
+		weft_yield();
+	return arg;
+}
+
+static void join_it(void *arg, unsigned i)
+{
+	(void)arg;
+	if (i == 0) {
+		j.which = weft_select(j.cases, 2, WEFT_FOREVER);
+		return;
+	}
+	while (!(wf_load_rlx(&j.fiber->state) & WF_FIBER_JOINED))
+		wf_os_thread_yield();
+	wf_store_rlx(&j.may_end, true);
+}
+
+static uint32_t callers(weft_rt *rt)
+{
+	return wf_load_rlx(&rt->outside.callers);
+}
+
+static void a_runtime_is_held_only_meanwhile(void **state)
+{
+	weft_config cfg = { .workers = 1 };
+	void *result = NULL;
+	uint32_t before;
+
+	(void)state;
+	assert_int_equal(weft_rt_start(&j.rt, &cfg), 0);
+	assert_int_equal(weft_rt_spawn(j.rt, &j.fiber, NULL, last, &s), 0);
+	before = callers(j.rt);
+	j.cases[0] = (weft_case){ .op = WEFT_JOIN };
+	j.cases[1] = (weft_case){
+		.op = WEFT_JOIN, .result = 99, .obj = j.fiber, .value = &result
+	};
+	assert_int_equal(weft_select(j.cases, 2, WEFT_NOW), -ETIMEDOUT);
+	assert_int_equal(
+		weft_select(j.cases, 2, weft_after(1000 * 1000)), -ETIMEDOUT);
+	assert_int_equal(callers(j.rt), before);
+	assert_int_equal(j.cases[1].result, 99);
+	threads_run(2, join_it, NULL);
+	assert_int_equal(j.which, 1);
+	assert_int_equal(j.cases[1].result, 0);
+	assert_ptr_equal(result, &s);
+	assert_int_equal(callers(j.rt), before);
+	assert_int_equal(weft_rt_stop(j.rt, WEFT_FOREVER), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_case_waits_in_its_own_memory),
+		cmocka_unit_test(a_close_does_the_case_that_it_ends),
+		cmocka_unit_test(who_gives_up_leaves_all_lists),
+		cmocka_unit_test(a_wait_that_need_not_be_is_taken_back),
+		cmocka_unit_test(a_runtime_is_held_only_meanwhile),
+	};
+
+	return cmocka_run_group_tests_name("chan/select", tests, NULL, NULL);
+}
