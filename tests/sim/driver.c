@@ -40,6 +40,14 @@ static const struct scenarios *const tables[] = {
 	&sched_scenarios,
 	&fiber_scenarios,
 	&exec_scenarios,
+	&mutex_scenarios,
+	&scope_scenarios,
+	&cond_scenarios,
+	&event_scenarios,
+	&wait_scenarios,
+	&chan_scenarios,
+	&select_scenarios,
+	&timer_scenarios,
 };
 
 enum bounded { NOT_ASKED, COMPLETE, INCOMPLETE };

@@ -275,8 +275,7 @@ void duo_run(void)
 
 void duo_cancel(weft_fiber *f)
 {
-	if (wf_wait_cancel(f) == WF_CLAIM_WAKE)
-		wf_make_ready(f, WEFT_HINT_DEFAULT);
+	(void)weft_cancel(f);
 }
 
 wf_noinline void duo_check_here(weft_fiber *self)

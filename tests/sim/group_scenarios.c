@@ -35,7 +35,7 @@ static void close_all(void)
 
 static void free_group(void)
 {
-	weft_sim_assert(s->g->state_ == 0 && s->g->waiters_ == NULL,
+	weft_sim_assert(s->g->state_ == 0 && s->g->waiters_[0] == NULL,
 		"the group is not as it began: %#llx",
 		(unsigned long long)s->g->state_);
 	wf_os_free(s->g);
@@ -183,7 +183,7 @@ void group_again(void *arg)
 		err = weft_group_wait(s->g, WEFT_FOREVER);
 		weft_sim_assert(err == 0, "wait: %d", err);
 		check_work((int)i);
-		weft_sim_assert(s->g->state_ == 0 && s->g->waiters_ == NULL,
+		weft_sim_assert(s->g->state_ == 0 && s->g->waiters_[0] == NULL,
 			"round %u leaves something behind", i);
 	}
 	free_group();

@@ -36,6 +36,14 @@ struct scenarios {
 extern const struct scenarios queue_scenarios;	  /* run queue, inject, ... */
 extern const struct scenarios sched_scenarios;	  /* park, wake, share, ... */
 extern const struct scenarios fiber_scenarios;	  /* spawn, join, suspend... */
+extern const struct scenarios mutex_scenarios;	  /* rwlock, once, spin */
 extern const struct scenarios exec_scenarios;	  /* executors, policies, ... */
+extern const struct scenarios scope_scenarios;	  /* scopes, keys */
+extern const struct scenarios cond_scenarios;	  /* cond, barrier */
+extern const struct scenarios event_scenarios;	  /* event, semaphore */
+extern const struct scenarios wait_scenarios;	  /* a wait that many may end */
+extern const struct scenarios chan_scenarios;	  /* channels */
+extern const struct scenarios select_scenarios;	  /* select */
+extern const struct scenarios timer_scenarios;	  /* deadlines, sleep */
 
 #endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/sim/actor_kit.h - scenarios with up to four actors, each a thread or a
+ * fiber.
+ *
+ * The same is played by threads, by fibers on two workers, or by both, as the
+ * argument of a scenario says.  Objects are freed the instant that this is
+ * allowed, by who is allowed to: whoever touches one later is caught.  What is
+ * done before a signal is plain, so that who does not see it is in a race.
+ *
+ * Deadlines are met exactly: who signals sleeps until the same instant, on
+ * another worker than who waits, and both orders of the two are tried.
+ */
+#ifndef WEFT_TESTS_SIM_ACTOR_KIT_H
+#define WEFT_TESTS_SIM_ACTOR_KIT_H
+
+#include <errno.h>
+
+#include "os/os.h"
+#include "sim/fiber_kit.h"
+#include "sim/scenario.h"
+
+enum { ACTORS = 4 };
+
+#define LATER ((weft_time)1 << 21)
+
+/* Which of the actors are fibers, by bits; and how it is played. */
+#define THREADS 0u
+#define FIBERS 15u
+#define MIXED 5u
+#define TIMED 16u  /* the first one waits until s.then only */
+#define CANCEL 32u /* the first one is cancelled by the last */
+
+#define FREE(p) ((void)(wf_os_free(p), (p) = NULL))
+
+static struct {
+	unsigned flags;
+	weft_time then;
+	weft_fiber *fiber[ACTORS];
+	int result[ACTORS];
+	int work[ACTORS];		/* what was done before */
+	_Atomic(uint32_t) users;	/* who may still use the object */
+} s;
+
+typedef void act(void);
+
+static inline void *fiber_main(void *arg)
+{
+	weft_fiber *self = weft_self();
+
+	((act *)arg)();
+	duo_check_here(self);
+	return NULL;
+}
+
+static inline void thread_main(void *arg)
+{
+	((act *)arg)();
+}
+
+static inline bool is_fiber(unsigned i)
+{
+	return s.flags >> i & 1;
+}
+
+static inline void begin(void *flags)
+{
+	s.flags = (unsigned)(uintptr_t)flags;
+	/* So round that nobody rounds it; and looking at a clock takes time. */
+	s.then = (weft_now() + LATER) & -LATER;
+}
+
+/* All of them, from start to end. */
+static inline void play(unsigned n, act *const acts[])
+{
+	int thread[ACTORS] = { 0 };
+
+	if (s.flags & FIBERS)
+		duo_open(DUO_COARSE);
+	for (unsigned i = 0; i < n; i++)
+		if (is_fiber(i))
+			s.fiber[i] = duo_handle(
+				i == 1 || i == 2, fiber_main, acts[i]);
+	if (s.flags & FIBERS)
+		duo_start();
+	for (unsigned i = 0; i < n; i++)
+		if (!is_fiber(i))
+			thread[i] = duo_thread(thread_main, acts[i], "actor");
+	if (s.flags & FIBERS)
+		duo_join();
+	for (unsigned i = 0; i < n; i++)
+		if (!is_fiber(i))
+			(void)weft_sim_join(thread[i]);
+	for (unsigned i = 0; i < n; i++)
+		if (is_fiber(i))
+			weft_detach(s.fiber[i]);
+	if (s.flags & FIBERS)
+		duo_close();
+}
+
+#define PLAY(...)                                           \
+	do {                                                \
+		static act *const acts[] = { __VA_ARGS__ }; \
+		play(sizeof(acts) / sizeof(acts[0]), acts); \
+	} while (0)
+
+/* The deadline of the first. */
+static inline weft_time by(void)
+{
+	return s.flags & TIMED ? s.then : WEFT_FOREVER;
+}
+
+static inline void sleep_until_then(void)
+{
+	if (s.flags & TIMED)
+		(void)weft_sleep_until(s.then);
+}
+
+static inline void cancel_first(void)
+{
+	duo_cancel(s.fiber[0]);
+}
+
+/* How the first one's wait may end. */
+static inline void check_first(void)
+{
+	int err = s.result[0];
+
+	weft_sim_assert(err == 0 || (err == -ETIMEDOUT && (s.flags & TIMED)) ||
+			(err == -ECANCELED && (s.flags & CANCEL)),
+		"the first wait ended with %d", err);
+}
+
+/* One less uses it; true: it was the last. */
+static inline bool let_go(void)
+{
+	/* [pair: cond.users] All that was done to it is over. */
+	return wf_sub_acqrel(&s.users, 1) == 1;
+}
+
+/* A row of a table: a name, what is done, by whom and how. */
+#define ROW(words, fn, how)                                                \
+	{                                                                  \
+		.name = (words), .body = (fn),                             \
+		.arg = (void *)(uintptr_t)(how)                            \
+	}
+
+#endif
