@@ -31,6 +31,15 @@ struct bench_sources {
 	uint64_t wakes_futile;
 };
 
+/* Of sleeping fibers: all that one release let go. */
+struct bench_sleep {
+	double longest_ms;		/* that anybody may sleep */
+	double cpu_ms;			/* from the release... */
+	double done_ms;			/* ...until all are up */
+	double late_us;			/* mean */
+	double worst_us;
+};
+
 /* What only some workloads have to tell. */
 struct bench_facts {
 	uint64_t parked;		/* million: fibers */
@@ -38,6 +47,12 @@ struct bench_facts {
 	uint64_t mappings;		/* million: of the process */
 	double fault_ns;		/* million: a fault, of so many pages */
 	uint64_t switches;		/* idle: voluntary, of all threads */
+	struct bench_sleep sleep[2];	/* timers: with cold and warm stacks */
+	double without_ns;		/* timeouts: a wait with no deadline */
+	double with_ns;			/* timeouts: the same with one */
+	double middle_us;		/* ping-pong-hog: latency, the median */
+	double most_us;			/* ping-pong-hog: of 99 in 100 */
+	double worst_us;		/* ping-pong-hog */
 };
 
 /* One round. */
@@ -57,7 +72,11 @@ struct bench {
 	const char *impl;		/* whose work it is */
 	unsigned workers;		/* threads that take part */
 	uint64_t ops;			/* in one round, at most; of floors */
-	double limit;			/* multiple of floor-cas; 0: none */
+
+	/* What it may take: limit x floor-cas + times x base.  0: no limit. */
+	double limit;
+	double times;
+	const char *base;		/* another floor; NULL: none */
 
 	/* One of them is there; they return 0 or -errno. */
 	int (*run)(uint64_t *ops, int64_t *ns);
@@ -65,10 +84,10 @@ struct bench {
 
 	unsigned rounds;		/* at most; 0: as many as asked for */
 	bool hidden;			/* only to compare others with */
-	bool named;			/* asked for by name */
 	const struct bench_load *load;	/* NULL: a floor */
 	const struct bench_impl *on;	/* what the workload runs on */
 	double scale;			/* of the workload's parameters */
+	double part;			/* and of its size; 0: all of it */
 };
 
 struct bench_result {

@@ -15,13 +15,6 @@
 #define FIBERS 1000
 #define YIELDS 10
 
-static int wait_for(weft_group *g, int err)
-{
-	int wait_err = weft_group_wait(g, WEFT_FOREVER);
-
-	return err ? err : wait_err;
-}
-
 /* What both of the first two do: spawn them all and wait, several times. */
 static int spawn_them(struct bench_job *j)
 {
@@ -32,7 +25,7 @@ static int spawn_them(struct bench_job *j)
 	for (uint64_t i = 0; i < times && !err; i++) {
 		struct bench_yielders y = { .yields = YIELDS };
 
-		err = wait_for(&y.ended, bench_yielders_go(&y, FIBERS));
+		err = bench_wait(&y.ended, bench_yielders_go(&y, FIBERS));
 	}
 	bench_end(j, times * FIBERS * YIELDS);
 	return err;
@@ -53,42 +46,43 @@ const struct bench_load bench_single_spawner = {
 	.workers = { 1, 2, 4 },
 };
 
-#define SLOW_NS (100 * WF_NS_PER_US)
-
-struct slow {
-	_Atomic(bool) stop;
-	uint64_t times; /* that it has computed; its own until ended */
-	weft_group ended;
-};
-
-static void slow_fiber(void *arg)
+static void hog(void *arg)
 {
-	struct slow *s = arg;
+	struct bench_hog *h = arg;
 
-	while (!wf_load_rlx(&s->stop)) {
-		bench_compute(SLOW_NS);
-		s->times++;
+	while (!wf_load_rlx(&h->stop)) {
+		bench_compute(h->ns);
+		h->times++;
 		bench_on.yield();
 	}
-	weft_group_done(&s->ended);
+	weft_group_done(&h->ended);
 }
+
+int bench_hog_go(struct bench_hog *h)
+{
+	return bench_go(&h->ended, hog, h);
+}
+
+int bench_hog_end(struct bench_hog *h, struct bench_job *j, int err)
+{
+	wf_store_rlx(&h->stop, true);
+	err = bench_wait(&h->ended, err);
+	j->s.user_ns = (int64_t)h->times * h->ns;
+	return err;
+}
+
+#define SLOW_NS (100 * WF_NS_PER_US)
 
 static int slow_thread(struct bench_job *j)
 {
-	struct slow s = { 0 };
+	struct bench_hog slow = { .ns = SLOW_NS };
 	int err = bench_yielders_warm(FIBERS);
 
+	if (!err)
+		err = bench_hog_go(&slow);
 	if (err)
 		return err;
-	weft_group_add(&s.ended, 1);
-	err = bench_on.go(slow_fiber, &s);
-	if (err)
-		return err;
-	err = spawn_them(j);
-	wf_store_rlx(&s.stop, true);
-	err = wait_for(&s.ended, err);
-	j->s.user_ns = (int64_t)s.times * SLOW_NS;
-	return err;
+	return bench_hog_end(&slow, j, spawn_them(j));
 }
 
 const struct bench_load bench_slow_thread = {
@@ -127,17 +121,11 @@ static int different_spawners(struct bench_job *j)
 
 	if (err)
 		return err;
-	weft_group_add(&s.ended, SPAWNERS);
 	bench_begin(j);
-	for (int i = 0; i < SPAWNERS; i++) {
-		err = bench_on.go(spawner, &s);
-		if (err) {
-			weft_group_add(&s.ended, -(SPAWNERS - i));
-			break;
-		}
-	}
-	err = wait_for(&s.ended, err);
-	err = wait_for(&s.y.ended, err);
+	for (int i = 0; i < SPAWNERS && !err; i++)
+		err = bench_go(&s.ended, spawner, &s);
+	err = bench_wait(&s.ended, err);
+	err = bench_wait(&s.y.ended, err);
 	bench_end(j, SPAWNERS * s.share * SHARE_YIELDS);
 	return err;
 }

@@ -3,11 +3,13 @@
  * bench/floors.c - the floors: what nothing built on top can go below.
  *
  * First the machine (atomics, cache lines, the kernel), then the lowest rooms
- * of weft (switch, local queue, stacks, strand).  Everything else is judged in
- * multiples of floor-cas of the same run, because the machine's own speed
- * differs from day to day.
+ * of weft (switch, local queue, stacks, strand), and what waits, where it need
+ * not.  Everything else is judged in multiples of floor-cas of the same run,
+ * because the machine's own speed differs from day to day.
+ *
+ * Reads next: bench/floors_wait.c
  */
-#include "bench/bench.h"
+#include "bench/floors.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -375,19 +377,19 @@ destroy_manual:
 #define WEFT "weft"
 
 const struct bench bench_floors[] = {
-	{ "floor-add", "atomic add, nobody else there", MACHINE, 1, 4000000, 0,
+	{ "floor-add", "atomic add, nobody else there", MACHINE, 1, 4000000,
 		.run = floor_add },
 	{ "floor-cas", "compare-and-swap, nobody else there", MACHINE, 1,
-		4000000, 0, .run = floor_cas },
+		4000000, .run = floor_cas },
 	{ "floor-line", "cache line to the other core and back", MACHINE, 2,
-		100000, 0, .run = floor_line },
+		100000, .run = floor_line },
 	{ "floor-wake-same", "futex wake until it runs, same core", MACHINE, 2,
-		10000, 0, .run = floor_wake_same },
+		10000, .run = floor_wake_same },
 	{ "floor-wake-other", "futex wake until it runs, other core", MACHINE,
-		2, 2000, 0, .run = floor_wake_other },
-	{ "floor-fault", "first touch of a page", MACHINE, 1, 10000, 0,
+		2, 2000, .run = floor_wake_other },
+	{ "floor-fault", "first touch of a page", MACHINE, 1, 10000,
 		.run = floor_fault },
-	{ "floor-syscall", "the shortest system call", MACHINE, 1, 200000, 0,
+	{ "floor-syscall", "the shortest system call", MACHINE, 1, 200000,
 		.run = floor_syscall },
 	{ "floor-switch", "switch to another stack", WEFT, 1, 4000000, 1.5,
 		.run = floor_switch },
@@ -399,5 +401,15 @@ const struct bench bench_floors[] = {
 		.run = floor_stack },
 	{ "floor-strand", "strand, submit and run a task", WEFT, 1, 1000000, 8,
 		.run = floor_strand },
+	{ "floor-mutex", "lock and unlock, nobody else there", WEFT, 1, 4000000,
+		2, .run = bench_floor_mutex },
+	{ "floor-recv", "receive what is there", WEFT, 1, 500000,
+		.run = bench_floor_recv },
+	{ "floor-select", "the same by a select over 8", WEFT, 1, 500000, 0, 3,
+		"floor-recv", .run = bench_floor_select },
+	{ "floor-recv-wait", "wait to receive, send, yield", WEFT, 1, 200000,
+		.run = bench_floor_recv_wait },
+	{ "floor-select-wait", "the same by a select over 8", WEFT, 1, 200000,
+		16, 1, "floor-recv-wait", .run = bench_floor_select_wait },
 	{ 0 },
 };

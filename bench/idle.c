@@ -13,9 +13,7 @@
 #include "bench/process.h"
 #include "os/os.h"
 
-/* In the table of all workloads it must be short. */
-#define SECONDS_NAMED 10
-#define SECONDS_TABLE 2
+#define IDLE_NS (10 * WF_NS_PER_S)
 
 /* After the last work everybody may look for some more, for a moment. */
 #define SETTLE_NS (100 * WF_NS_PER_MS)
@@ -56,8 +54,7 @@ static int work_for_all(void)
 static int idle(struct bench_job *j)
 {
 	static struct bench_switches before, after;
-	uint64_t seconds = j->bench->named ? SECONDS_NAMED : SECONDS_TABLE;
-	uint64_t ns = bench_scaled(j, seconds * (uint64_t)WF_NS_PER_S);
+	uint64_t ns = bench_scaled(j, (uint64_t)IDLE_NS);
 	int64_t own;
 	int err = work_for_all();
 
@@ -82,9 +79,10 @@ static int idle(struct bench_job *j)
 
 const struct bench_load bench_idle = {
 	.name = "idle",
-	.what = "nothing to do for 2 s, by name for 10 s",
+	.what = "nothing to do for 10 s",
 	.run = idle,
 	.workers = { 2, 0 },
 	.rounds = 1,
+	.part = 0.2,
 	.outside = true,
 };

@@ -53,19 +53,21 @@ static unsigned fewer(unsigned a, unsigned b)
 void bench_plan_row(struct bench_plan *p, const struct bench_load *load,
 	const struct bench_impl *on, unsigned workers, double scale)
 {
-	bool judged = on == &bench_weft && workers == 1;
+	const double limits[] = { 0, load->limit, load->limit2 };
+	bool judged = on == &bench_weft && workers <= 2;
 	const struct bench b = {
 		.name = load->name,
 		.what = load->what,
 		.impl = on->name,
 		.workers = workers,
-		.limit = judged ? load->limit : 0,
+		.limit = judged ? limits[workers] : 0,
 		.measure = bench_load_measure,
 		.rounds = fewer(load->rounds, on->rounds),
 		.hidden = on == &bench_plain,
 		.load = load,
 		.on = on,
 		.scale = scale,
+		.part = load->part,
 	};
 
 	if (bench_plan_find(p, load, on, workers) == NULL)
@@ -96,7 +98,7 @@ void bench_plan_load(struct bench_plan *p, const struct bench_load *load,
 	if (p->n > first && load->plain != NULL)
 		bench_plan_row(p, load, &bench_plain, 1, wish->scale);
 	for (size_t i = first; i < p->n; i++)
-		p->row[i].named = named;
+		p->row[i].part = named ? 0 : load->part;
 }
 
 static void add_hidden(struct bench_plan *p, const char *name)
@@ -113,8 +115,13 @@ void bench_plan_complete(struct bench_plan *p)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < p->n; i++)
-		any = any || p->row[i].load != NULL;
+	for (size_t i = 0; i < p->n; i++) {
+		const struct bench *b = &p->row[i];
+
+		any = any || b->load != NULL || b->limit > 0;
+		if (b->base != NULL)
+			add_hidden(p, b->base);
+	}
 	if (any)
 		add_hidden(p, "floor-cas");
 	if (bench_plan_named(p, bench_million.name) != NULL)

@@ -27,8 +27,9 @@ struct bench_wish {
 void bench_plan_floor(struct bench_plan *p, const struct bench *floor);
 
 /*
- * On every implementation and number of workers.  By name, also on one that is
- * wished for and cannot: then the row says so.
+ * On every implementation and number of workers.  By name, in its full size,
+ * and also on an implementation that is wished for and cannot: then the row
+ * says so.
  */
 void bench_plan_load(struct bench_plan *p, const struct bench_load *load,
 	const struct bench_wish *wish, bool named);

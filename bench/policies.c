@@ -8,7 +8,7 @@
  * experiment in the documents, and all that is no work stealing.
  *
  * The workloads are those of the documents, and pairs, since none of theirs
- * asks for anything to run next.
+ * does nothing but ask for something to run next.
  *
  * Reads next: bench/policies_text.c
  */
@@ -145,9 +145,9 @@ int bench_policies_add_usual(struct bench_policies *x)
 
 int bench_policies_add_usual_loads(struct bench_policies *x)
 {
-	static const struct bench_load *const loads[] = { &bench_single_spawner,
-		&bench_slow_thread, &bench_merge_sort,
-		&bench_different_spawners, &bench_pairs };
+	static const struct bench_load *const loads[] = { &bench_mutexes,
+		&bench_channels, &bench_single_spawner, &bench_slow_thread,
+		&bench_merge_sort, &bench_different_spawners, &bench_pairs };
 	int err = 0;
 
 	for (size_t i = 0; i < sizeof(loads) / sizeof(*loads) && !err; i++)

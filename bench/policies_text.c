@@ -73,19 +73,40 @@ static void print_load(const struct bench_policies *x, FILE *out,
 	}
 }
 
-/* A name of two parts stands on two lines, part by part. */
+/* A name of two parts stands on two lines: the length of the first one. */
+static int first_part(const char *name)
+{
+	const char *dash = strchr(name, '-');
+
+	return dash ? (int)(dash - name) : 0;
+}
+
+static const char *second_part(const char *name)
+{
+	return first_part(name) > 0 ? strchr(name, '-') + 1 : name;
+}
+
+/* Of the column of that workload. */
+static int width_of(const struct bench_load *load)
+{
+	size_t first = (size_t)first_part(load->name);
+	size_t second = strlen(second_part(load->name));
+	size_t most = first > second ? first : second;
+
+	return most < 6 ? 6 : (int)most;
+}
+
 static void print_names(const struct bench_policies *x, FILE *out, bool first)
 {
 	fprintf(out, "%-*s", NAME_WIDTH, "");
 	for (size_t l = 0; l < x->n_loads; l++) {
 		const char *name = x->load[l]->name;
-		const char *dash = strchr(name, '-');
-		int length = dash ? (int)(dash - name) : 0;
+		int width = width_of(x->load[l]);
 
 		if (first)
-			fprintf(out, " %10.*s", length, name);
+			fprintf(out, " %*.*s", width, first_part(name), name);
 		else
-			fprintf(out, " %10s", dash ? dash + 1 : name);
+			fprintf(out, " %*s", width, second_part(name));
 	}
 	fprintf(out, "\n");
 }
@@ -104,10 +125,12 @@ static void print_ratios(const struct bench_policies *x, FILE *out, bool cpu)
 				x, x->load[l], x->variant[i].on);
 			double ratio = cpu ? c.cpu_ratio : c.ratio;
 
+			int width = width_of(x->load[l]);
+
 			if (ratio > 0)
-				fprintf(out, " %10.2f", ratio);
+				fprintf(out, " %*.2f", width, ratio);
 			else
-				fprintf(out, " %10s", "-");
+				fprintf(out, " %*s", width, "-");
 		}
 		fprintf(out, "\n");
 	}

@@ -257,6 +257,7 @@ const struct bench_load bench_sort = {
 	.needs = BENCH_JOIN,
 	.workers = { 1, 2 },
 	.rounds = 5,
+	.part = 0.4,
 	.faster = 1.7,
 };
 

@@ -36,14 +36,6 @@ static int start_all(weft_group *g, uint64_t n,
 	return 0;
 }
 
-/* Whatever happened before, nothing may use g any more when this returns. */
-static int wait_all(weft_group *g, int err)
-{
-	int wait_err = weft_group_wait(g, WEFT_FOREVER);
-
-	return err ? err : wait_err;
-}
-
 #define BATCH 1000
 
 static int spawn_join(struct bench_job *j)
@@ -55,7 +47,7 @@ static int spawn_join(struct bench_job *j)
 	for (uint64_t i = 0; i < batches; i++) {
 		int err = start_all(&g, BATCH, bench_on.go, trivial);
 
-		err = wait_all(&g, err);
+		err = bench_wait(&g, err);
 		if (err)
 			return err;
 	}
@@ -131,7 +123,7 @@ static int remote_spawn(struct bench_job *j)
 
 	bench_begin(j);
 	err = start_all(&a.group, n, bench_on.remote, trivial);
-	err = wait_all(&a.group, err);
+	err = bench_wait(&a.group, err);
 	bench_end(j, n);
 	return err;
 }
@@ -162,7 +154,7 @@ static int coarse(struct bench_job *j)
 
 	bench_begin(j);
 	err = start_all(&g, n, bench_on.go, coarse_task);
-	err = wait_all(&g, err);
+	err = bench_wait(&g, err);
 	bench_end(j, n);
 	j->s.user_ns = (int64_t)n * COARSE_NS;
 	return err;

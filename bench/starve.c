@@ -15,7 +15,7 @@
  *	TOKEN	it has come	give: never		take: 0
  *	fiber	it waits	give: 0, wake it	take: never
  *
- * Reads next: bench/million.c
+ * Reads next: bench/mutex.c
  */
 #include "bench/workloads.h"
 

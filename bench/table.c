@@ -70,11 +70,36 @@ double bench_view_slower(const struct bench_view *v, const struct bench *b)
 	return one && more ? bench_median(more) / bench_median(one) : 0;
 }
 
+double bench_view_floor(const struct bench_view *v, const char *name)
+{
+	const struct bench *b = bench_plan_named(v->plan, name);
+	const struct bench_result *r = b ? &v->results[b - v->plan->row] : NULL;
+
+	return r == NULL || r->err || r->rounds == 0 ? 0 : bench_median(r);
+}
+
+/* So many times floor-cas, and so many times another floor. */
+static void print_floor_limit(
+	const struct bench_view *v, const struct bench *b, double ns)
+{
+	double base = b->base ? bench_view_floor(v, b->base) : 0;
+	bool within = ns <= b->limit * v->cas + b->times * base;
+
+	if ((b->limit > 0 && v->cas <= 0) || (b->base && base <= 0))
+		return;
+	if (b->limit > 0 || b->base)
+		printf("   %s", within ? "within" : "OVER");
+	if (b->limit > 0)
+		printf(" %.1f", b->limit);
+	if (b->limit > 0 && b->base)
+		printf(" above %s", b->base);
+	else if (b->base)
+		printf(" %.1f x %s", b->times, b->base);
+}
+
 static void print_floor(const struct bench_view *v, const struct bench *b,
 	const struct bench_result *r)
 {
-	double multiple;
-
 	if (r->err) {
 		printf("%-18s %-38s not measured: %s\n", b->name, b->what,
 			bench_reason(b, r->err));
@@ -82,14 +107,9 @@ static void print_floor(const struct bench_view *v, const struct bench *b,
 	}
 	printf("%-18s %-38s %10.2f %10.2f", b->name, b->what, bench_median(r),
 		bench_min(r));
-	if (v->cas > 0) {
-		multiple = bench_median(r) / v->cas;
-		printf(" %9.2f", multiple);
-		if (b->limit > 0)
-			printf("   %s %.1f",
-				multiple <= b->limit ? "within" : "OVER",
-				b->limit);
-	}
+	if (v->cas > 0)
+		printf(" %9.2f", bench_median(r) / v->cas);
+	print_floor_limit(v, b, bench_median(r));
 	printf("\n");
 }
 
@@ -149,7 +169,7 @@ static void print_sources(const struct bench_result *r)
 		(double)s->wakes_futile / r->rounds);
 }
 
-/* Against floor-cas on one worker, against one worker on two. */
+/* Against floor-cas, and on two workers against one. */
 static void print_limit(const struct bench_view *v, const struct bench *b,
 	const struct bench_result *r)
 {
@@ -229,6 +249,24 @@ static void print_loads(const struct bench_view *v)
 	}
 }
 
+/* Which workloads are not all there: each once. */
+static void print_parts(const struct bench_view *v)
+{
+	const struct bench_load *last = NULL;
+
+	for (size_t i = 0; i < v->plan->n; i++) {
+		const struct bench *b = &v->plan->row[i];
+
+		if (b->load == NULL || b->load == last || b->part <= 0)
+			continue;
+		printf("%s %s x %g",
+			last ? "," : "smaller than by name:", b->name, b->part);
+		last = b->load;
+	}
+	if (last != NULL)
+		printf("\n");
+}
+
 static void print_title(const struct bench_view *v, unsigned rounds)
 {
 	printf("weft bench: %u CPUs, median of %u rounds", wf_os_cpus_default(),
@@ -244,16 +282,15 @@ static void print_title(const struct bench_view *v, unsigned rounds)
 	if (v->cas > 0)
 		printf(", compare-and-swap %.2f ns", v->cas);
 	printf("\n");
+	print_parts(v);
 }
 
 void bench_print_tables(const struct bench_plan *p,
 	const struct bench_result *results, unsigned rounds)
 {
-	const struct bench *cas = bench_plan_named(p, "floor-cas");
 	struct bench_view v = { .plan = p, .results = results };
 
-	if (cas != NULL && !results[cas - p->row].err)
-		v.cas = bench_median(&results[cas - p->row]);
+	v.cas = bench_view_floor(&v, "floor-cas");
 	print_title(&v, rounds);
 	print_floors(&v);
 	print_loads(&v);

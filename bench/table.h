@@ -33,11 +33,14 @@ const struct bench_result *bench_view_of(const struct bench_view *v,
 	const struct bench_load *load, const struct bench_impl *on,
 	unsigned workers);
 
+/* The median of the floor of that name; 0: not measured. */
+double bench_view_floor(const struct bench_view *v, const char *name);
+
 /* Time per operation on that many workers, times that on one; 0: unknown. */
 double bench_view_slower(
 	const struct bench_view *v, const struct bench *b);
 
-/* bench/facts.c: million and idle.  bench/ratios.c: who is how much faster. */
+/* bench/facts.c: what only some tell.  bench/ratios.c: who is faster. */
 void bench_print_facts(const struct bench_view *v);
 void bench_print_ratios(const struct bench_view *v);
 

@@ -13,11 +13,14 @@
 #include "os/os.h"
 
 const struct bench_load *const bench_loads[] = {
+	&bench_mutexes,
+	&bench_channels,
 	&bench_single_spawner,
 	&bench_slow_thread,
 	&bench_merge_sort,
 	&bench_different_spawners,
 	&bench_starve,
+	&bench_starve_lifo,
 	&bench_pairs,
 	&bench_yields,
 	&bench_switch2,
@@ -28,7 +31,22 @@ const struct bench_load *const bench_loads[] = {
 	&bench_remote_spawn,
 	&bench_coarse,
 	&bench_sort,
+	&bench_ping_pong_1,
+	&bench_ping_pong_100,
+	&bench_ping_pong_hog,
+	&bench_prodcons_0,
+	&bench_prodcons_10,
+	&bench_prodcons_100,
+	&bench_mutex_free,
+	&bench_mutex_slack,
+	&bench_mutex_work,
+	&bench_rwlock_10,
+	&bench_rwlock_1,
+	&bench_ring,
+	&bench_sieve,
 	&bench_million,
+	&bench_timers,
+	&bench_timeouts,
 	&bench_idle,
 	NULL,
 };
@@ -59,27 +77,27 @@ int bench_job_run(struct bench_job *j)
 	return err ? err : wf_load_rlx(&failure);
 }
 
-static uint64_t at_least_one(double n)
+static uint64_t scaled(const struct bench_job *j, uint64_t n, double share)
 {
-	return n < 1 ? 1 : (uint64_t)(n + 0.5);
+	const struct bench *b = j->bench;
+	double x = (double)n * b->scale * (b->part > 0 ? b->part : 1) * share;
+
+	return x < 1 ? 1 : (uint64_t)(x + 0.5);
 }
 
 uint64_t bench_scaled(const struct bench_job *j, uint64_t n)
 {
-	return at_least_one((double)n * j->bench->scale);
+	return scaled(j, n, 1);
 }
 
 uint64_t bench_many(const struct bench_job *j, uint64_t n)
 {
-	return at_least_one((double)n * j->bench->scale * j->bench->on->share);
+	return scaled(j, n, j->bench->on->share);
 }
 
 uint64_t bench_forks(const struct bench_job *j, uint64_t n)
 {
-	const struct bench_impl *on = j->bench->on;
-
-	return at_least_one(
-		(double)n * j->bench->scale * on->share * on->forks);
+	return scaled(j, n, j->bench->on->share * j->bench->on->forks);
 }
 
 void bench_begin(struct bench_job *j)
@@ -92,6 +110,43 @@ void bench_end(struct bench_job *j, uint64_t ops)
 {
 	j->s.ns = wf_os_now_ns() - j->start_ns;
 	j->s.ops = ops;
+}
+
+int bench_go(weft_group *g, void (*fn)(void *), void *arg)
+{
+	int err;
+
+	weft_group_add(g, 1);
+	err = bench_on.go(fn, arg);
+	if (err)
+		weft_group_done(g);
+	return err;
+}
+
+int bench_wait(weft_group *g, int err)
+{
+	int wait_err = weft_group_wait(g, WEFT_FOREVER);
+
+	return err ? err : wait_err;
+}
+
+int bench_chans_open(weft_chan **c, uint64_t n, size_t capacity)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		int err = weft_chan_create(&c[i], sizeof(uint64_t), capacity);
+
+		if (err) {
+			bench_chans_unref(c, i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+void bench_chans_unref(weft_chan **c, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		weft_chan_unref(c[i]);
 }
 
 static int measure_here(const struct bench *b, struct bench_sample *s)

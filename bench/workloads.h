@@ -4,8 +4,9 @@
  *
  * A workload is written once, against the operations of `struct bench_impl', so
  * that two implementations do the same thing.  The operations have the types of
- * weft's own calls: weft is then measured with nothing between.  Completion is
- * counted by a weft_group everywhere, since it serves plain threads too.
+ * weft's own calls: weft is then measured with nothing between.  What waits
+ * (groups, mutexes, channels, timers) is weft's own everywhere, since it serves
+ * fibers on any executor, and plain threads too.
  *
  * The course of a round, for one bench:
  *
@@ -22,6 +23,7 @@
 #ifndef WEFT_BENCH_WORKLOADS_H
 #define WEFT_BENCH_WORKLOADS_H
 
+#include <weft/chan.h>
 #include <weft/fiber.h>
 #include <weft/group.h>
 
@@ -88,6 +90,7 @@ int bench_impl_find(const char *name, const struct bench_impl **im, char *why,
 
 struct bench_load {
 	const char *name;
+	const char *also;		/* another name, of several; or NULL */
 	const char *what;		/* one operation, in words */
 	int (*run)(struct bench_job *j);
 	/* The same user code as plain calls; NULL: there is none. */
@@ -95,11 +98,15 @@ struct bench_load {
 	unsigned needs;			/* BENCH_YIELD and so on */
 	unsigned workers[BENCH_WORKERS];	/* 0: no more of them */
 	unsigned rounds;		/* at most; 0: as many as asked for */
+	double part;			/* of its size, unless it is named; 0:
+					   all of it */
+	bool more;			/* not measured unless it is named */
 	bool outside;			/* run is called on a plain thread */
 	bool apart;			/* in a process of its own */
 
 	/* What it must reach; 0: nothing. */
 	double limit;			/* 1 worker, multiple of floor-cas */
+	double limit2;			/* 2 workers, the same */
 	double slower;			/* 2 workers: at most so many times
 					   the time of 1 worker */
 	double faster;			/* 2 workers: at least so many times
@@ -111,11 +118,16 @@ struct bench_load {
 /* All workloads, in the order of the table.  Ends with a NULL. */
 extern const struct bench_load *const bench_loads[];
 
-extern const struct bench_load bench_single_spawner, bench_slow_thread,
-	bench_merge_sort, bench_different_spawners, bench_starve, bench_pairs,
+extern const struct bench_load bench_mutexes, bench_channels,
+	bench_single_spawner, bench_slow_thread, bench_merge_sort,
+	bench_different_spawners, bench_starve, bench_starve_lifo, bench_pairs,
 	bench_yields, bench_switch2, bench_spawn_join, bench_spawn_tree,
 	bench_fib, bench_chained_spawn, bench_remote_spawn, bench_coarse,
-	bench_sort, bench_million, bench_idle;
+	bench_sort, bench_ping_pong_1, bench_ping_pong_100, bench_ping_pong_hog,
+	bench_prodcons_0, bench_prodcons_10, bench_prodcons_100,
+	bench_mutex_free, bench_mutex_slack, bench_mutex_work, bench_rwlock_10,
+	bench_rwlock_1, bench_ring, bench_sieve, bench_million, bench_timers,
+	bench_timeouts, bench_idle;
 
 /* Can it run there? */
 static inline bool bench_fits(
@@ -142,6 +154,17 @@ uint64_t bench_forks(const struct bench_job *j, uint64_t n);
 void bench_begin(struct bench_job *j);
 void bench_end(struct bench_job *j, uint64_t ops);
 
+/*
+ * Start fn(arg), counted by g: 0 or -errno.  Then, whatever has happened, wait
+ * until all are done; err, or what the wait says.
+ */
+int bench_go(weft_group *g, void (*fn)(void *), void *arg);
+int bench_wait(weft_group *g, int err);
+
+/* n channels for numbers, closed again if one cannot be made; and unref all. */
+int bench_chans_open(weft_chan **c, uint64_t n, size_t capacity);
+void bench_chans_unref(weft_chan **c, uint64_t n);
+
 /* Keep the first error; whether there is one. */
 void bench_fail(int err);
 bool bench_failed(void);
@@ -163,5 +186,18 @@ struct bench_yielders {
 
 int bench_yielders_go(struct bench_yielders *y, uint64_t fibers);
 int bench_yielders_warm(uint64_t fibers);
+
+/* A fiber that computes so long between its yields, until it is ended. */
+struct bench_hog {
+	int64_t ns;
+	_Atomic(bool) stop;
+	uint64_t times;			/* its own until it has ended */
+	weft_group ended;
+};
+
+int bench_hog_go(struct bench_hog *h);
+
+/* Returns err, or what went wrong; the job is told what was user code. */
+int bench_hog_end(struct bench_hog *h, struct bench_job *j, int err);
 
 #endif

@@ -33,10 +33,7 @@ int bench_yielders_go(struct bench_yielders *y, uint64_t fibers)
 /* Those that were started are waited for, whatever happened. */
 static int go_and_wait(struct bench_yielders *y, uint64_t fibers)
 {
-	int err = bench_yielders_go(y, fibers);
-	int wait_err = weft_group_wait(&y->ended, WEFT_FOREVER);
-
-	return err ? err : wait_err;
+	return bench_wait(&y->ended, bench_yielders_go(y, fibers));
 }
 
 int bench_yielders_warm(uint64_t fibers)

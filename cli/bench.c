@@ -20,16 +20,22 @@
 #define WORKERS_MAX 4096
 #define SCALE_MAX 1000
 
-static const char *const options[] = { "--help", "--impl", "--list", "--page",
-	"--policies", "--rounds", "--scale", "--tsv", "--workers", NULL };
+static const char *const options[] = { "--all", "--help", "--impl", "--list",
+	"--page", "--policies", "--rounds", "--scale", "--tsv", "--workers",
+	NULL };
 
 static const char usage[] =
 	"usage: weft bench [name...] [--workers N] [--impl NAME] [--rounds N]\n"
-	"                  [--scale X] [--tsv] [--list]\n"
+	"                  [--scale X] [--all] [--tsv] [--list]\n"
 	"       weft bench --policies [name...] [--impl NAME] [--page FILE]\n"
 	"                  [the other options]\n"
 	"\n"
-	"Measures the named benches, or all.  'floors' stands for all floors.\n"
+	"Measures the named benches, in their full size; or the most telling "
+	"ones, some\n"
+	"of them smaller.  'floors' stands for all floors, chan-prodcons and "
+	"mutex-work\n"
+	"for all whose names begin so, mutex for mutexes, select for "
+	"channels.\n"
 	"\n"
 	"  --workers N  workloads on N workers (default: on 1, and on 2 or "
 	"more)\n"
@@ -43,6 +49,7 @@ static const char usage[] =
 	"%d);\n"
 	"               their median is the result\n"
 	"  --scale X    workloads of X times their size (default 1)\n"
+	"  --all        all benches, in their full size: takes minutes\n"
 	"  --policies   the heuristics of the scheduler compared, in the "
 	"workloads of\n"
 	"               the documents or those named; with --impl, only "
@@ -73,8 +80,13 @@ static int check_name(const char *name)
 
 	for (const struct bench *b = bench_floors; b->name; b++)
 		names[n++] = b->name;
-	for (size_t i = 0; bench_loads[i] != NULL; i++)
+	for (size_t i = 0; bench_loads[i] != NULL; i++) {
+		const char *also = bench_loads[i]->also;
+
 		names[n++] = bench_loads[i]->name;
+		if (also != NULL && strcmp(also, name) == 0)
+			return CLI_OK;
+	}
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(names[i], name) == 0)
 			return CLI_OK;
@@ -199,8 +211,9 @@ static bool parse_flag(struct cli_bench_request *r, const char *word)
 	const struct {
 		const char *name;
 		bool *flag;
-	} flags[] = { { "--tsv", &r->tsv }, { "--list", &r->list },
-		{ "--help", &r->help }, { "--policies", &r->policies } };
+	} flags[] = { { "--all", &r->all }, { "--tsv", &r->tsv },
+		{ "--list", &r->list }, { "--help", &r->help },
+		{ "--policies", &r->policies } };
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		if (strcmp(flags[i].name, word) == 0) {
@@ -246,15 +259,34 @@ static bool wanted(
 	return r->n == 0;
 }
 
+static bool wanted_load(
+	const struct cli_bench_request *r, const struct bench_load *load)
+{
+	return wanted(r, load->name, load->also) &&
+		(!load->more || r->n > 0 || r->all || r->list);
+}
+
 static void make_plan(const struct cli_bench_request *r, struct bench_plan *p)
 {
+	bool named = r->n > 0 || r->all;
+
 	for (const struct bench *b = bench_floors; b->name; b++)
 		if (wanted(r, b->name, "floors"))
 			bench_plan_floor(p, b);
 	for (size_t i = 0; bench_loads[i] != NULL; i++)
-		if (wanted(r, bench_loads[i]->name, NULL))
-			bench_plan_load(p, bench_loads[i], &r->wish, r->n > 0);
+		if (wanted_load(r, bench_loads[i]))
+			bench_plan_load(p, bench_loads[i], &r->wish, named);
 	bench_plan_complete(p);
+}
+
+static void print_load(const struct bench_load *load)
+{
+	printf("%-18s %s", load->name, load->what);
+	if (load->more)
+		printf("; only by name or with --all");
+	else if (load->part > 0)
+		printf("; unless named, %g of that", load->part);
+	printf("\n");
 }
 
 static void print_list(const struct cli_bench_request *r)
@@ -263,9 +295,8 @@ static void print_list(const struct cli_bench_request *r)
 		if (wanted(r, b->name, "floors"))
 			printf("%-18s %s\n", b->name, b->what);
 	for (size_t i = 0; bench_loads[i] != NULL; i++)
-		if (wanted(r, bench_loads[i]->name, NULL))
-			printf("%-18s %s\n", bench_loads[i]->name,
-				bench_loads[i]->what);
+		if (wanted_load(r, bench_loads[i]))
+			print_load(bench_loads[i]);
 	for (size_t i = 0; bench_impls[i] != NULL && r->n == 0; i++)
 		printf("--impl %-12s %s\n", bench_impls[i]->name,
 			bench_impls[i]->what);

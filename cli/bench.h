@@ -8,7 +8,7 @@
 #include "bench/plan.h"
 #include "cli/cli.h"
 
-#define CLI_BENCH_NAMES 64
+#define CLI_BENCH_NAMES 96
 
 /* Of weft bench --policies, unless told otherwise. */
 #define CLI_POLICIES_ROUNDS 15
@@ -19,6 +19,7 @@ struct cli_bench_request {
 	struct bench_wish wish;
 	unsigned rounds;
 	const char *page;		/* NULL: none */
+	bool all;
 	bool policies;
 	bool tsv;
 	bool list;

@@ -16,9 +16,18 @@
 
 static int name_loads(struct bench_policies *x, const char *name)
 {
-	for (size_t i = 0; bench_loads[i] != NULL; i++)
-		if (strcmp(bench_loads[i]->name, name) == 0)
-			return bench_policies_add_load(x, bench_loads[i]);
+	size_t before = x->n_loads;
+	int err = 0;
+
+	for (size_t i = 0; bench_loads[i] != NULL && !err; i++) {
+		const struct bench_load *load = bench_loads[i];
+
+		if (strcmp(load->name, name) == 0 ||
+			(load->also && strcmp(load->also, name) == 0))
+			err = bench_policies_add_load(x, load);
+	}
+	if (err || x->n_loads > before)
+		return err;
 	fprintf(stderr,
 		"weft: --policies compares workloads, and '%s' is a floor\n",
 		name);

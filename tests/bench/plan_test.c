@@ -54,7 +54,15 @@ static void wishes_come_true(void **state)
 	bench_plan_load(&plan, &bench_spawn_join, &wish, true);
 	assert_int_equal(plan.n, 2);
 	assert_int_equal(plan.row[0].workers, 3);
-	assert_true(plan.row[0].named);
+
+	/* Unless it is named, a long one is not all there. */
+	wish.workers = 0;
+	bench_plan_load(&plan, &bench_idle, &wish, false);
+	assert_true(plan.row[2].part > 0 && plan.row[2].part < 1);
+	empty();
+	bench_plan_load(&plan, &bench_idle, &wish, true);
+	assert_true(plan.row[0].part == 0);
+	empty();
 
 	/* Several implementations, in the order they were asked for. */
 	wish.impl[0] = &bench_pool;
@@ -62,8 +70,8 @@ static void wishes_come_true(void **state)
 	wish.n_impls = 2;
 	bench_plan_load(&plan, &bench_yields, &wish, false);
 	assert_int_equal(plan.n, 4);
-	assert_ptr_equal(plan.row[2].on, &bench_pool);
-	assert_ptr_equal(plan.row[3].on, &bench_weft);
+	assert_ptr_equal(plan.row[0].on, &bench_pool);
+	assert_ptr_equal(plan.row[2].on, &bench_weft);
 }
 
 /* What does not fit has no row, unless somebody asks for it. */
@@ -98,6 +106,54 @@ static void rounds_are_the_fewer(void **state)
 		bench_plan_row(&plan, &load, &on, 1, 1);
 		assert_int_equal(plan.row[0].rounds, few[i][2]);
 	}
+}
+
+/* Of one worker and of two, and of weft only. */
+static void limits_are_those_of_the_workers(void **state)
+{
+	static const struct {
+		const struct bench_impl *on;
+		unsigned workers;
+		double limit;
+	} rows[] = { { &bench_weft, 1, 20 }, { &bench_weft, 2, 11 },
+		{ &bench_weft, 4, 0 }, { &bench_pool, 1, 0 },
+		{ &bench_pool, 2, 0 } };
+
+	(void)state;
+	empty();
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bench_plan_row(&plan, &bench_ping_pong_100, rows[i].on,
+			rows[i].workers, 1);
+		assert_true(plan.row[i].limit == rows[i].limit);
+	}
+}
+
+static const struct bench *floor_named(const char *name)
+{
+	const struct bench *floor = bench_floors;
+
+	while (strcmp(floor->name, name) != 0)
+		floor++;
+	return floor;
+}
+
+/* Alone, a floor has with it what it is measured by. */
+static void floors_have_their_base(void **state)
+{
+	const struct bench *b;
+
+	(void)state;
+	empty();
+	bench_plan_floor(&plan, floor_named("floor-add"));
+	bench_plan_complete(&plan);
+	assert_int_equal(plan.n, 1);
+	bench_plan_floor(&plan, floor_named("floor-select-wait"));
+	bench_plan_complete(&plan);
+	assert_int_equal(plan.n, 4);
+	b = bench_plan_named(&plan, "floor-recv-wait");
+	assert_true(b != NULL && b->hidden);
+	b = bench_plan_named(&plan, "floor-cas");
+	assert_true(b != NULL && b->hidden);
 }
 
 static void what_is_compared_with_is_hidden(void **state)
@@ -148,6 +204,8 @@ int main(void)
 		cmocka_unit_test(wishes_come_true),
 		cmocka_unit_test(what_cannot_run_is_left_out),
 		cmocka_unit_test(rounds_are_the_fewer),
+		cmocka_unit_test(limits_are_those_of_the_workers),
+		cmocka_unit_test(floors_have_their_base),
 		cmocka_unit_test(what_is_compared_with_is_hidden),
 		cmocka_unit_test(everything_fits),
 	};

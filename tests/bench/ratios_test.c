@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/bench/ratios_test.c - weft is compared with the pool on as many
- * workers, and judged by what it has on two.
+ * workers, and judged by what it has on two; floors by others, sleepers by how
+ * late they are.
  */
 #include "bench/table.h"
 
@@ -142,6 +143,87 @@ static void long_names_widen_the_table(void **state)
 		strstr(second, " 2     200.00") - second);
 }
 
+/* A floor, with that time. */
+static void floor_row(const char *name, double ns)
+{
+	const struct bench *floor = bench_floors;
+
+	while (strcmp(floor->name, name) != 0)
+		floor++;
+	results[plan.n] = (struct bench_result){
+		.rounds = 1, .ops = 1, .ns = { ns }, .total_ms = ns / 1e6
+	};
+	bench_plan_floor(&plan, floor);
+}
+
+static void selects(double ready, double waiting)
+{
+	plan.n = 0;
+	floor_row("floor-cas", 2);
+	floor_row("floor-recv", 10);
+	floor_row("floor-select", ready);
+	floor_row("floor-recv-wait", 50);
+	floor_row("floor-select-wait", waiting);
+}
+
+/* Three receives; 16 compare-and-swaps more than a receive that waits. */
+static void floors_are_judged_by_others(void **state)
+{
+	(void)state;
+	selects(29.9, 81.9);
+	expect("   within 3.0 x floor-recv\n");
+	expect("   within 16.0 above floor-recv-wait\n");
+	selects(30.1, 82.1);
+	expect("   OVER 3.0 x floor-recv\n");
+	expect("   OVER 16.0 above floor-recv-wait\n");
+	results[1].err = -ENOMEM;
+	(void)tables();
+	assert_null(strstr(text, " x floor-recv\n"));
+}
+
+static void both_numbers_of_workers_are_judged(void **state)
+{
+	(void)state;
+	plan.n = 0;
+	floor_row("floor-cas", 2);
+	row(&bench_ping_pong_100, &bench_weft, 1, 41);
+	row(&bench_ping_pong_100, &bench_weft, 2, 21);
+	expect("  OVER 20.0\n");
+	expect("  within 11.0\n");
+}
+
+/* Half of the fibers may take half of the CPU time. */
+static void sleepers_are_judged(void **state)
+{
+	struct bench_sleep *s = &results[0].facts.sleep[1];
+
+	(void)state;
+	plan.n = 0;
+	row(&bench_timers, &bench_weft, 2, 20000);
+	results[0].ops = 50000;
+	*s = (struct bench_sleep){ 1000, 59.9, 1019.9, 5, 1999.9 };
+	expect("      59.9 ms of CPU time with warm stacks, within 60\n");
+	expect("    1019.9 ms from the release until all are up, within "
+	       "1020\n");
+	expect("    1999.9 us late at worst, within 2000\n");
+	*s = (struct bench_sleep){ 1000, 60.1, 1020.1, 5, 2000 };
+	expect("      60.1 ms of CPU time with warm stacks, OVER 60\n");
+	expect("    1020.1 ms from the release until all are up, OVER 1020\n");
+	expect("    2000.0 us late at worst, OVER 2000\n");
+}
+
+static void deadlines_are_told(void **state)
+{
+	(void)state;
+	plan.n = 0;
+	row(&bench_timeouts, &bench_weft, 1, 5);
+	results[0].facts.without_ns = 40;
+	results[0].facts.with_ns = 45.5;
+	expect("     40.00 ns a wait without a deadline, in the last round\n"
+	       "       45.50 ns the same with one\n"
+	       "        5.50 ns to arm and cancel it\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +232,10 @@ int main(void)
 		cmocka_unit_test(nothing_is_slower),
 		cmocka_unit_test(without_a_pool_nothing_is_judged),
 		cmocka_unit_test(long_names_widen_the_table),
+		cmocka_unit_test(floors_are_judged_by_others),
+		cmocka_unit_test(both_numbers_of_workers_are_judged),
+		cmocka_unit_test(sleepers_are_judged),
+		cmocka_unit_test(deadlines_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

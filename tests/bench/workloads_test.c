@@ -16,6 +16,9 @@
 
 #include <cmocka.h>
 
+#include <weft/time.h>
+
+#include "base/atomic.h"
 #include "bench/policies.h"
 
 /* Small enough for a sanitizer or an emulator. */
@@ -141,6 +144,56 @@ static void what_does_not_fit_is_said(void **state)
 	check_sample(&bench_coarse, &simple, 1);
 }
 
+static _Atomic(uint64_t) starts;
+static uint64_t last_start;
+
+static int start_so_many(void (*fn)(void *), void *arg)
+{
+	if (wf_add_rlx(&starts, 1) == last_start)
+		return -ENOMEM;
+	return weft_go(fn, arg);
+}
+
+/* Fibers in all, or if one of them cannot be started, the error. */
+static int64_t measure_starts(const struct bench_load *load, uint64_t last)
+{
+	struct bench_impl odd = bench_weft;
+	struct bench_sample s;
+	int err;
+
+	odd.go = start_so_many;
+	wf_store_rlx(&starts, 0);
+	last_start = last;
+	err = measure(load, &odd, 2, &s);
+	return err ? err : (int64_t)wf_load_rlx(&starts);
+}
+
+/* One of the last ones, or one in the middle: others must not wait for it. */
+static void cannot_start(const struct bench_load *load)
+{
+	/* What starts in a process of its own is not counted here. */
+	int64_t n = load->apart ? 100 : measure_starts(load, UINT64_MAX);
+	const int64_t at[] = { n - 1, n - 2, n / 2 };
+
+	assert_true(n >= 3);
+	for (size_t k = 0; k < sizeof(at) / sizeof(at[0]); k++) {
+		int64_t err = measure_starts(load, (uint64_t)at[k]);
+
+		if (err != -ENOMEM)
+			printf("%s without fiber %d of %d: %d\n", load->name,
+				(int)at[k], (int)n, (int)err);
+		assert_int_equal(err, -ENOMEM);
+	}
+}
+
+static void who_cannot_start_is_not_waited_for(void **state)
+{
+	(void)state;
+	for (size_t i = 0; bench_loads[i] != NULL; i++)
+		if (bench_loads[i]->needs & BENCH_SUSPEND)
+			cannot_start(bench_loads[i]);
+}
+
 static void by_plain_calls(void **state)
 {
 	(void)state;
@@ -172,6 +225,60 @@ static void operations_are_counted(void **state)
 	assert_int_equal(s.ops, 200);
 }
 
+/* In a thousandth of the size. */
+static void messages_and_sections_are_counted(void **state)
+{
+	static const struct {
+		const struct bench_load *load;
+		uint64_t ops;
+	} small[] = {
+		{ &bench_mutexes, 2 * 100 * 2 },
+		{ &bench_channels, 50 * 20 },
+		{ &bench_ping_pong_1, 1000 },
+		{ &bench_ping_pong_100, 100 * 20 },
+		{ &bench_prodcons_0, 1000 },
+		{ &bench_prodcons_10, 1000 },
+		{ &bench_prodcons_100, 1000 },
+		{ &bench_mutex_free, 2 * 1000 },
+		{ &bench_mutex_slack, 20 * 100 },
+		{ &bench_mutex_work, 2 * 1000 },
+		{ &bench_rwlock_10, 2 * 1000 },
+		{ &bench_rwlock_1, 2 * 1000 },
+		{ &bench_ring, 5000 },
+		{ &bench_sieve, 2 },
+		{ &bench_timers, 100 },
+		{ &bench_timeouts, 10000 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
+		struct bench_sample s;
+
+		assert_int_equal(measure(small[i].load, &bench_weft, 2, &s), 0);
+		if (s.ops != small[i].ops)
+			printf("%s\n", small[i].load->name);
+		assert_int_equal(s.ops, small[i].ops);
+	}
+}
+
+/* A part of the size, and of that the scale and the share. */
+static void parts_are_smaller(void **state)
+{
+	struct bench b = { .workers = 1,
+		.load = &bench_spawn_join,
+		.on = &bench_weft,
+		.scale = 0.01,
+		.part = 0.5 };
+	struct bench_sample s = { 0 };
+
+	(void)state;
+	assert_int_equal(bench_load_measure(&b, &s), 0);
+	assert_int_equal(s.ops, 5000);
+	b.on = &bench_pool;
+	assert_int_equal(bench_load_measure(&b, &s), 0);
+	assert_int_equal(s.ops, 1000);
+}
+
 static void some_tell_more(void **state)
 {
 	struct bench_sample s;
@@ -187,6 +294,42 @@ static void some_tell_more(void **state)
 	assert_true(s.cpu_ns >= s.user_ns);
 	assert_int_equal(measure(&bench_slow_thread, &bench_weft, 1, &s), 0);
 	assert_true(s.user_ns >= 100000 && s.user_ns % 100000 == 0);
+	assert_int_equal(measure(&bench_ping_pong_hog, &bench_weft, 1, &s), 0);
+	assert_true(s.user_ns >= 1000000 && s.user_ns % 1000000 == 0);
+	assert_true(s.facts.middle_us > 0);
+	assert_true(s.facts.middle_us <= s.facts.most_us);
+	assert_true(s.facts.most_us <= s.facts.worst_us);
+}
+
+/* Twice 100 of them, up to 10 ms: the last is up at about that time. */
+static void sleepers_tell_how_late_they_are(void **state)
+{
+	struct bench_sample s;
+	weft_time begin = weft_now();
+
+	(void)state;
+	assert_int_equal(measure(&bench_timers, &bench_weft, 2, &s), 0);
+	assert_true(weft_now() - begin >= 2 * 9000000LL);
+	for (int i = 0; i < 2; i++) {
+		const struct bench_sleep *f = &s.facts.sleep[i];
+
+		assert_true(f->cpu_ms > 0);
+		assert_true(f->longest_ms == 10 && f->done_ms >= 9);
+		assert_true(f->late_us > 0 && f->late_us <= f->worst_us);
+	}
+	assert_true(s.ns == (int64_t)(s.facts.sleep[1].done_ms * 1e6 + 0.5));
+}
+
+static void deadlines_have_their_price(void **state)
+{
+	struct bench_sample s;
+	double ns;
+
+	(void)state;
+	assert_int_equal(measure(&bench_timeouts, &bench_weft, 1, &s), 0);
+	assert_true(s.facts.without_ns > 0 && s.facts.with_ns > 0);
+	ns = (s.facts.with_ns - s.facts.without_ns) * (double)s.ops;
+	assert_int_equal(s.ns, ns < 1 ? 1 : (int64_t)ns);
 }
 
 int main(void)
@@ -197,9 +340,14 @@ int main(void)
 		cmocka_unit_test(with_every_policy),
 		cmocka_unit_test(policies_make_a_difference),
 		cmocka_unit_test(what_does_not_fit_is_said),
+		cmocka_unit_test(who_cannot_start_is_not_waited_for),
 		cmocka_unit_test(by_plain_calls),
 		cmocka_unit_test(operations_are_counted),
+		cmocka_unit_test(messages_and_sections_are_counted),
+		cmocka_unit_test(parts_are_smaller),
 		cmocka_unit_test(some_tell_more),
+		cmocka_unit_test(sleepers_tell_how_late_they_are),
+		cmocka_unit_test(deadlines_have_their_price),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

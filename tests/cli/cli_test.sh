@@ -4,6 +4,7 @@
 #
 # usage: cli_test.sh path-of-weft
 set -u
+export LC_ALL=C
 weft=$1
 failed=0
 
@@ -40,6 +41,11 @@ expect 0 '^usage: weft bench' bench --help
 expect 0 '^floor-steal ' bench --list
 expect 0 '^spawn-join +spawn in batches' bench --list
 expect 0 '^--impl pool ' bench --list
+expect 0 '^ring +a token .*; unless named, 0\.1 of that$' bench --list
+expect 0 '^mutex-work-free .*; only by name or with --all$' bench --list
+expect 0 '^chan-prodcons-10 ' bench --list chan-prodcons
+expect 0 '^channels +50 pairs' bench --list select
+expect 0 '^mutexes +13 x 100' bench --list mutex
 expect 2 "no bench 'flors'; there is: floors floor-add.* yield .*idle" bench flors
 expect 2 "no option '--fast'; there is: .*--tsv" bench --fast
 expect 0 '^--impl steal-one +a thief takes one' bench --list
@@ -93,13 +99,29 @@ expect 0 '^floor-strand .* (within|OVER) 8\.0$' bench floor-strand floor-cas \
 	--rounds 1
 expect 0 'bytes resident each, (within|OVER) 4400' bench million "${small[@]}"
 expect 0 'context switches, (within|OVER) 0' bench idle "${small[@]}"
+expect 0 '^ping-pong-100 +weft +2 .* (within|OVER) 11\.0$' \
+	bench ping-pong-100 "${small[@]}"
+expect 0 '^channels +weft +1 .* (within|OVER) 12\.0$' bench select "${small[@]}"
+expect 0 '^mutexes +weft +2 .* (within|OVER) 2\.0$' bench mutex "${small[@]}"
+expect 0 '^sieve +2 .* (reaches|BELOW) 3\.0 times the pool$' \
+	bench sieve "${small[@]}"
+expect 0 'us late at worst, (within|OVER) 2000$' bench timers "${small[@]}"
+expect 0 'ns to arm and cancel it$' bench timeouts "${small[@]}"
+expect 0 'us of 99 in 100$' bench ping-pong-hog "${small[@]}"
+expect 0 '^floor-select .* (within|OVER) 3\.0 x floor-recv$' \
+	bench floor-select --rounds 1
+expect 0 '^floor-select-wait .* (within|OVER) 16\.0 above floor-recv-wait$' \
+	bench floor-select-wait --rounds 1
+expect 0 '^floor-mutex .* (within|OVER) 2\.0$' bench floor-mutex --rounds 1
+expect 0 '^smaller than by name:.* ring x 0\.1,' bench "${small[@]}"
 expect 0 '^spawn-join +2( +[0-9.]+){2} +- +[0-9.]+ +- ' \
 	bench spawn-join "${small[@]}"
 
 # One line each, all floors.
 floors=$("$weft" bench floors --tsv --rounds 1)
 names=$(cut -f 1 <<<"$floors" | sort | tr '\n' ' ')
-want='floor-add floor-cas floor-fault floor-line floor-queue floor-stack '
+want='floor-add floor-cas floor-fault floor-line floor-mutex floor-queue '
+want+='floor-recv floor-recv-wait floor-select floor-select-wait floor-stack '
 want+='floor-steal floor-strand floor-switch floor-syscall floor-wake-other floor-wake-same '
 if [[ $(nproc) == 1 ]]; then
 	echo 'one CPU: floor-line and floor-wake-other cannot be measured here'
@@ -116,16 +138,19 @@ check_lines <<<"$floors" || failed=1
 # is no terminal here.
 noise=$(mktemp)
 trap 'rm -f "$noise"' EXIT
-all=$("$weft" bench --tsv "${small[@]}" 2>"$noise")
+all=$("$weft" bench --all --tsv "${small[@]}" 2>"$noise")
 status=$?
 if [[ $(nproc) != 1 && -s $noise ]] || [[ $status != 0 ]]; then
-	echo "weft bench --tsv: exit status $status, and on standard error:"
+	echo "weft bench --all: exit status $status, and on standard error:"
 	cat "$noise"
 	failed=1
 fi
-loads='chained-spawn coarse different-spawners fib idle merge-sort million '
-loads+='pairs remote-spawn single-spawner slow-thread sort spawn-join spawn-tree '
-loads+='starve switch2 yield '
+loads='chained-spawn chan-prodcons-0 chan-prodcons-10 chan-prodcons-100 channels '
+loads+='coarse different-spawners fib idle merge-sort million '
+loads+='mutex-work-busy mutex-work-free mutex-work-rw1 mutex-work-rw10 '
+loads+='mutex-work-slack mutexes pairs ping-pong-1 ping-pong-100 ping-pong-hog '
+loads+='remote-spawn ring sieve single-spawner slow-thread sort spawn-join spawn-tree '
+loads+='starve starve-lifo switch2 timeouts timers yield '
 names=$(awk -F '\t' '$2 == "weft" && $1 !~ /^floor-/ { print $1 }' <<<"$all" |
 	sort -u | tr '\n' ' ')
 if [[ $names != "$loads" ]]; then
