@@ -50,9 +50,17 @@ install(EXPORT weftTargets NAMESPACE weft:: DESTINATION "${package_dir}")
 install(FILES "${PROJECT_BINARY_DIR}/weftConfig.cmake"
   "${PROJECT_BINARY_DIR}/weftConfigVersion.cmake" DESTINATION "${package_dir}")
 
-foreach(section RANGE 1 9)
-  file(GLOB pages CONFIGURE_DEPENDS "man/*.${section}" "man/man${section}/*")
-  if(pages)
-    install(FILES ${pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man${section}")
-  endif()
-endforeach()
+# Manual pages, out of the headers.
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+  file(GLOB headers CONFIGURE_DEPENDS include/weft/*.h)
+  set(man "${PROJECT_BINARY_DIR}/man/man3")
+  add_custom_command(OUTPUT "${man}/weft_fiber.3"
+    COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/man"
+      --root "${PROJECT_SOURCE_DIR}" --out "${man}"
+    DEPENDS ${headers} tools/man)
+  add_custom_target(man ALL DEPENDS "${man}/weft_fiber.3")
+  install(DIRECTORY "${man}" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+else()
+  message(STATUS "no python3: there will be no manual pages")
+endif()
