@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * examples/hello.c - the first program: fibers, and a group to wait for them.
+ * examples/hello.c - the first program: two fibers and a channel.
  */
 #include <stdio.h>
 #include <weft/weft.h>
 
-static weft_group all;
-
-static void greet(void *name)
+static void producer(void *arg)
 {
-	printf("hello from %s\n", (const char *)name);
-	weft_group_done(&all);
+	weft_chan *out = arg;
+
+	for (int i = 0; i < 3; i++)
+		if (weft_chan_send(out, &i, WEFT_FOREVER) < 0)
+			return;
+	weft_chan_close(out);
 }
 
 static int app(void *arg)
 {
-	static char *const names[] = { "warp", "weft", "loom" };
+	weft_chan *c;
+	int v, err;
 
 	(void)arg;
-	weft_group_add(&all, 3);
-	for (int i = 0; i < 3; i++) {
-		int err = weft_go(greet, names[i]);
-
-		if (err)
-			return err;
-	}
-	return weft_group_wait(&all, WEFT_FOREVER);
+	err = weft_chan_create(&c, sizeof(int), 0);
+	if (err)
+		return err;
+	err = weft_go(producer, c);
+	while (!err && weft_chan_recv(c, &v, WEFT_FOREVER) == 0)
+		printf("%d\n", v);
+	weft_chan_unref(c);
+	return err;
 }
 
 int main(void)
