@@ -131,7 +131,6 @@ wf_must_check bool wf_waiter_claim(struct wf_node *n);
 /* The last access to a waiter that was claimed.  Not under a lock. */
 void wf_waiter_wake(struct wf_waiter *w, weft_hint hint);
 
-
 /*
  * For an object that may be freed while somebody who gave up is still about to
  * look at it (sync/group.c).  leave, by who gave up: true: the node is still
@@ -172,9 +171,12 @@ wf_must_check wf_inline bool wf_waiter_claim_fast(struct wf_node *n)
 	struct wf_waiter *w = n->waiter;
 	uint64_t seen = w->wait | WF_WAIT_PARKED;
 
-	/* [pair: fiber.wake] As in wf_wait_claim. */
+	/*
+	 * [pair: fiber.wake] See all that its commit did after it was in our
+	 * list.
+	 */
 	if (wf_unlikely(w->fiber == NULL ||
-		    !wf_cas_acqrel(&w->fiber->wait, &seen,
+		    !wf_cas_acq(&w->fiber->wait, &seen,
 			    w->wait | WF_WAIT_CLAIMED)))
 		return wf_waiter_claim(n);
 	w->runs = false;
