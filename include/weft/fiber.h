@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include <weft/attr.h>
+#include <weft/key.h>
 #include <weft/task.h>
 #include <weft/time.h>
 

@@ -21,7 +21,7 @@ enum { WAITING, CLAIMED, WOKEN, GONE };
 
 /* A wait may last longer by one part in so many, and at most so long. */
 #define WF_WAIT_SLACK_SHIFT 10
-#define WF_WAIT_SLACK_MAX_NS (WF_NS_PER_MS / 2)
+#define WF_WAIT_SLACK_MAX_NS (1 << 19)
 
 /* Has it passed?  now_ns becomes a time that is recent enough for it. */
 static bool is_past(struct wf_thread *t, weft_time deadline, int64_t *now_ns)
