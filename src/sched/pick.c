@@ -247,6 +247,16 @@ static void measure(struct wf_proc *p, weft_task *task, int64_t now_ns)
 	wf_bump(&p->counters.delay[bucket], 1);
 }
 
+/* The next turn of the global queue is after so many picks, or before. */
+static void turn_in(struct wf_proc *p, uint64_t picks)
+{
+	if (picks >= (uint64_t)p->pause + p->owed)
+		return;
+	if (picks < p->pause)
+		p->pause = (uint32_t)picks;
+	p->owed = (uint32_t)picks - p->pause;
+}
+
 /*
  * The global queue has its turn; has it?  Without locks yielders are in it, and
  * they run after all that was in the own queue.  So its turn begins when what
@@ -264,8 +274,8 @@ static bool is_turn(struct wf_proc *p)
 		p->tick_mark = left;
 	left = p->tick_mark - wf_load_rlx(&p->runq.head);
 	p->tick_waits = (int64_t)left > 0;
-	if (p->tick_waits && left < p->pause)
-		p->pause = (uint32_t)left;
+	if (p->tick_waits)
+		turn_in(p, left);
 	return !p->tick_waits;
 }
 

@@ -252,7 +252,7 @@ static void it_does_not_go_on_for_ever(void **state)
 /* The last test: there are no keys left afterwards. */
 
 static _Atomic(int) made;
-static _Atomic(bool) taken[1025];
+static _Atomic(uint32_t) taken[1025];
 
 static void make_until_none(void *arg, unsigned i)
 {

@@ -351,5 +351,5 @@ int main(void)
 		cmocka_unit_test(who_gives_up_is_out_of_the_list),
 	};
 
-	return cmocka_run_group_tests_name("chan/chan", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,5 +260,5 @@ int main(void)
 		cmocka_unit_test(a_runtime_is_held_only_meanwhile),
 	};
 
-	return cmocka_run_group_tests_name("chan/select", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,12 +167,12 @@ for width in 390 1280; do
 		wrong "at $width:"
 		grep WRONG <<<"$said" | head -20
 	fi
-	grep -qx 'charts 5' <<<"$said" || [[ $1 == --page ]] ||
-		wrong "at $width: not five charts: $(grep charts <<<"$said")"
+	grep -qx 'charts 7' <<<"$said" || [[ $1 == --page ]] ||
+		wrong "at $width: not seven charts: $(grep charts <<<"$said")"
 	# As many rows in each as there are policies in the text.
 	if [[ $1 != --page ]]; then
 		rows=$(sed -n '/^single-spawner,/,/^$/p' "$work/text" | grep -c '^  [a-z]')
-		[[ $(grep -cx "rows $rows" <<<"$said") == 5 && $rows -gt 20 ]] ||
+		[[ $(grep -cx "rows $rows" <<<"$said") == 7 && $rows -gt 20 ]] ||
 			wrong "at $width: not $rows rows in each chart:" \
 				"$(grep rows <<<"$said" | tr '\n' ' ')"
 	fi

@@ -67,6 +67,13 @@ static int make_rt(uint32_t workers, uint32_t capacity, uint32_t tick)
 	return err;
 }
 
+/* The next pick looks around, and it is the global queue's turn. */
+static void look_next(void)
+{
+	p->pause = 1;
+	p->owed = 0;
+}
+
 static void free_rt(void)
 {
 	while (wf_pick_quick(p) != NULL)
@@ -147,7 +154,7 @@ static void every_so_often_the_global_queue_is_first(void **state)
 
 	(void)state;
 	assert_int_equal(make_rt(1, 64, TICK), 0);
-	p->pause = 1; /* as a processor begins */
+	look_next(); /* as a processor begins */
 	for (int i = 0; i < GLOBAL; i++)
 		to_global((size_t)i);
 	for (int i = 0; i < LOCAL; i++)
@@ -268,7 +275,7 @@ static void what_has_started_is_found_without_tickets(void **state)
 	to_slot(2);
 	to_global(3);
 	assert_null(wf_pick_started(p));
-	p->pause = 1;
+	look_next();
 	assert_int_equal(number(wf_pick_started(p)), 3);
 	assert_int_equal(p->pause, 61);
 	wf_yielders_add(p, &item[4].task);
@@ -396,7 +403,7 @@ static void begin_turn(uint32_t tick)
 		to_local(i);
 		to_inbox(10 + i);
 	}
-	p->pause = 1;
+	look_next();
 }
 
 static void the_turn_comes_when_what_was_here_has_run(void **state)
@@ -461,13 +468,13 @@ static void a_turn_for_nothing_is_put_back(void **state)
 	assert_pick(0);
 	assert_true(p->tick_waits);
 	assert_int_equal(wf_global_take(p, p->group, 1, 9, &out), 3);
-	p->pause = 1;
+	look_next();
 	assert_pick(1);
 	assert_false(p->tick_waits);
 	/* What is here by now goes before what comes there now. */
 	to_local(3);
 	to_inbox(13);
-	p->pause = 1;
+	look_next();
 	assert_pick(2);
 	assert_true(p->tick_waits);
 	assert_pick(3);
@@ -487,7 +494,7 @@ static void a_turn_that_was_had_is_put_back(void **state)
 	assert_pick(10); /* and 11 and 12 are here now */
 	assert_false(p->tick_waits);
 	to_inbox(13);
-	p->pause = 1;
+	look_next();
 	assert_pick(11);
 	assert_true(p->tick_waits);
 	assert_pick(12);
@@ -503,7 +510,7 @@ static void with_locks_the_turn_does_not_wait(void **state)
 	to_local(0);
 	to_global(10);
 	to_global(11);
-	p->pause = 1;
+	look_next();
 	assert_pick(10);
 	assert_false(p->tick_waits);
 	assert_pick(0);
@@ -563,7 +570,7 @@ static void delays_are_measured_when_it_looks_around(void **state)
 
 	(void)state;
 	assert_int_equal(make_rt(1, 16, 2), 0);
-	p->pause = 1;
+	look_next();
 	for (size_t i = 0; i < 4; i++) {
 		/* So long ago that a loaded machine makes no difference. */
 		uint32_t us = (uint32_t)(wf_os_now_ns() / WF_NS_PER_US);
@@ -575,8 +582,9 @@ static void delays_are_measured_when_it_looks_around(void **state)
 		assert_pick(i);
 	for (size_t i = 0; i < WEFT_DELAY_BUCKETS; i++)
 		all += wf_load_rlx(&p->counters.delay[i]);
-	assert_int_equal(all, 2);
-	assert_counter(delay[21], 2); /* from 2^20 us, below 2^21 */
+	/* Every second pick, or more often where a pick takes a millisecond. */
+	assert_true(all >= 2 && all <= 4);
+	assert_counter(delay[21], all); /* from 2^20 us, below 2^21 */
 	free_rt();
 }
 

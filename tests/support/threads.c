@@ -80,20 +80,22 @@ int64_t threads_now_ns(void)
 	return now.tv_sec * WF_NS_PER_S + now.tv_nsec;
 }
 
+static uint64_t seed;
+
+static void choose_seed(void)
+{
+	const char *given = getenv("WEFT_TEST_SEED");
+
+	seed = given ? strtoull(given, NULL, 10) : (uint64_t)threads_now_ns();
+	printf("WEFT_TEST_SEED=%" PRIu64 "\n", seed);
+	fflush(stdout);
+}
+
 uint64_t threads_seed(void)
 {
-	static uint64_t seed;
-	static bool known;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!known) {
-		const char *given = getenv("WEFT_TEST_SEED");
-
-		known = true;
-		seed = given ? strtoull(given, NULL, 10)
-			     : (uint64_t)threads_now_ns();
-		printf("WEFT_TEST_SEED=%" PRIu64 "\n", seed);
-		fflush(stdout);
-	}
+	pthread_once(&once, choose_seed);
 	return seed;
 }
 
