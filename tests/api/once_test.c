@@ -219,13 +219,9 @@ static void misuse_ends_in_one_clear_line(void **state)
 		static weft_once o;
 
 		child_run(&c, wrong[i], &o);
-		if (!child_killed_by(&c, SIGABRT) ||
-			strstr(c.first, "its own function") == NULL)
+		if (!child_was_misuse(&c, "its own function"))
 			fail_msg("case %zu: status %#x, says %s", i, c.status,
 				c.first);
-		assert_int_equal(strncmp(c.first, "weft: ", 6), 0);
-		assert_ptr_equal(
-			strchr(c.first, '\n'), c.first + c.first_bytes - 1);
 	}
 }
 

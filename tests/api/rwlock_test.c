@@ -583,13 +583,9 @@ static void misuse_ends_in_one_clear_line(void **state)
 
 		memset(&l, 0, sizeof(l));
 		child_run(&c, wrong[i].fn, &l);
-		if (!child_killed_by(&c, SIGABRT) ||
-			strstr(c.first, wrong[i].says) == NULL)
+		if (!child_was_misuse(&c, wrong[i].says))
 			fail_msg("case %zu: status %#x, says %s", i, c.status,
 				c.first);
-		assert_int_equal(strncmp(c.first, "weft: ", 6), 0);
-		assert_ptr_equal(
-			strchr(c.first, '\n'), c.first + c.first_bytes - 1);
 	}
 }
 

@@ -96,6 +96,15 @@ static inline int child_killed_by(const struct child *c, int sig)
 	return WIFSIGNALED(c->status) && WTERMSIG(c->status) == sig;
 }
 
+/* Did it end as misuse of the library does: one line, with this in it? */
+static inline int child_was_misuse(const struct child *c, const char *says)
+{
+	return child_killed_by(c, SIGABRT) &&
+		strncmp(c->first, "weft: ", 6) == 0 &&
+		strstr(c->first, says) != NULL &&
+		strchr(c->first, '\n') == c->first + c->first_bytes - 1;
+}
+
 static inline int child_exited_with(const struct child *c, int status)
 {
 	return WIFEXITED(c->status) && WEXITSTATUS(c->status) == status;

@@ -12,45 +12,18 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/random.h"
-#include "support/threads.h"
 #include "timer/heap.h"
+#include "timer/model.h"
 
-enum { TIMERS = 200 };
-
-static struct wf_timer timers[TIMERS];
-static bool is_in[TIMERS];
 static struct wf_heap heap;
 static uint64_t turns;
-static struct wf_random rng;
 
 static int begin(void **state)
 {
 	(void)state;
-	memset(timers, 0, sizeof(timers));
-	memset(is_in, 0, sizeof(is_in));
+	model_begin();
 	heap = (struct wf_heap){ 0 };
-	wf_random_seed(&rng, threads_seed());
 	return 0;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return wf_random_below(&rng, n);
-}
-
-/* The first by the model; NULL: there is none. */
-static struct wf_timer *model_first(void)
-{
-	struct wf_timer *first = NULL;
-
-	for (size_t i = 0; i < TIMERS; i++)
-		if (is_in[i] &&
-			(first == NULL || timers[i].key < first->key ||
-				(timers[i].key == first->key &&
-					timers[i].turn < first->turn)))
-			first = &timers[i];
-	return first;
 }
 
 static void put(size_t i, int64_t key)

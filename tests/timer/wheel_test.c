@@ -11,49 +11,23 @@
 
 #include <string.h>
 
-#include "base/random.h"
 #include "base/units.h"
-#include "support/threads.h"
+#include "timer/model.h"
 #include "timer/wheel.h"
-
-enum { TIMERS = 300 };
 
 #define TICK_NS ((int64_t)1 << WF_WHEEL_TICK_SHIFT)
 
-static struct wf_timer timers[TIMERS];
-static bool is_in[TIMERS];
 static int64_t wanted[TIMERS]; /* what ask says */
 static struct wf_wheel wheel;
-static struct wf_random rng;
 static int64_t now_ns;
 
 static int begin(void **state)
 {
 	(void)state;
-	memset(timers, 0, sizeof(timers));
-	memset(is_in, 0, sizeof(is_in));
+	model_begin();
 	memset(&wheel, 0, sizeof(wheel));
 	now_ns = 1;
-	wf_random_seed(&rng, threads_seed());
 	return 0;
-}
-
-static uint32_t below(uint32_t n)
-{
-	return wf_random_below(&rng, n);
-}
-
-static struct wf_timer *model_first(void)
-{
-	struct wf_timer *first = NULL;
-
-	for (size_t i = 0; i < TIMERS; i++)
-		if (is_in[i] &&
-			(first == NULL || timers[i].key < first->key ||
-				(timers[i].key == first->key &&
-					timers[i].turn < first->turn)))
-			first = &timers[i];
-	return first;
 }
 
 static void put(size_t i, int64_t key)
