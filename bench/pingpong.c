@@ -30,7 +30,7 @@ struct pair {
 	weft_group ended;
 } wf_aligned(WF_FALSE_SHARING);
 
-static int trip(struct pair *p, uint64_t n)
+wf_inline int trip(struct pair *p, uint64_t n)
 {
 	uint64_t v = n;
 	int err = weft_chan_send(p->chan[0], &v, WEFT_FOREVER);

@@ -9,11 +9,11 @@
 
 #include "base/assert.h"
 #include "os/os.h"
+#include "sched/wait_here.h"
 
-#define WF_CHAN_HINT WEFT_HINT_DEFAULT
 #define WF_CHAN_READY ((1u << WF_CHAN_SEND) | (1u << WF_CHAN_RECV))
 
-_Static_assert(offsetof(weft_chan, head) == WF_CACHE_LINE,
+_Static_assert(offsetof(weft_chan, count) == WF_CACHE_LINE,
 	"what is needed without a ring is in one line");
 
 /* One who waits on one channel. */
@@ -46,6 +46,15 @@ static wf_noinline void unlock(weft_chan *c)
 		is_closed(c) ? WF_CHAN_CLOSED | WF_CHAN_READY : ready_now(c));
 }
 
+/* The same, somebody having been taken out of the list of side. */
+wf_inline void unlock_taken(weft_chan *c, enum wf_side side)
+{
+	if (c->waiters[side].first == NULL && c->capacity == 0)
+		wf_store_rlx(
+			&c->state, wf_load_rlx(&c->state) & ~(1u << !side));
+	wf_spin_unlock(&c->lock);
+}
+
 /* Common sizes without a call. */
 wf_inline void copy(void *to, const void *from, size_t bytes)
 {
@@ -74,34 +83,57 @@ static struct wf_chan_node *claim(weft_chan *c, enum wf_side side)
 	return (struct wf_chan_node *)wf_list_claim(&c->waiters[side]);
 }
 
-/* We need not wait; n, if not NULL, need not any more. */
-wf_inline void pass(struct wf_chan_node *n)
+/* We need not wait, and n need not any more. */
+static wf_noinline int pass(struct wf_chan_node *n)
+{
+	wf_waiter_wake(n->node.waiter, WEFT_HINT_DEFAULT);
+	wf_wait_not();
+	return 0;
+}
+
+/* The element goes to, or from, n, which was claimed. */
+static wf_noinline int hand_over(
+	struct wf_chan_node *n, void *to, const void *from, size_t bytes)
+{
+	if (to != NULL)
+		copy(to, from, bytes);
+	return pass(n);
+}
+
+/*
+ * The same.  What is likely is in a row and calls nothing, so that no register
+ * has to be saved; all else is a jump elsewhere.
+ */
+wf_inline int hand_over_fast(
+	struct wf_chan_node *n, void *to, const void *from, size_t bytes)
 {
 	struct wf_thread *t = wf_enter();
 
-	if (n != NULL)
-		wf_waiter_wake_fast(t, n->node.waiter, WF_CHAN_HINT);
-	if (wf_likely(t != NULL && t->current != NULL))
-		wf_spend(t, t->current);
+	if (wf_unlikely(bytes != 8 || to == NULL))
+		return hand_over(n, to, from, bytes);
+	memcpy(to, from, 8);
+	if (wf_unlikely(t == NULL || t->current == NULL ||
+		    !wf_waiter_wake_fast(t, n->node.waiter)))
+		return pass(n);
+	if (wf_unlikely(--t->budget == 0))
+		wf_yield(t, t->current);
+	return 0;
 }
 
-wf_inline int try_send(weft_chan *c, const void *v)
+/* Holding the lock, and give it back. */
+wf_inline int send_locked(weft_chan *c, const void *v)
 {
 	size_t bytes = c->elem_bytes;
 	struct wf_chan_node *n;
 
-	wf_spin_lock(&c->lock);
 	if (wf_unlikely(is_closed(c))) {
 		unlock(c);
 		return -EPIPE;
 	}
 	n = claim(c, WF_CHAN_RECV);
 	if (n != NULL) {
-		wf_chan_unlock(c, ready_now(c));
-		if (n->value != NULL)
-			copy(n->value, v, bytes);
-		pass(n);
-		return 0;
+		unlock_taken(c, WF_CHAN_RECV);
+		return hand_over_fast(n, n->value, v, bytes);
 	}
 	if (c->count == c->capacity) {
 		unlock(c);
@@ -110,11 +142,11 @@ wf_inline int try_send(weft_chan *c, const void *v)
 	copy(slot(c, c->count), v, bytes);
 	c->count++;
 	wf_chan_unlock(c, ready_now(c));
-	pass(NULL);
+	wf_wait_not();
 	return 0;
 }
 
-/* Holding the lock, and give it back: there is something in the ring. */
+/* The same: there is something in the ring. */
 wf_inline int take_oldest(weft_chan *c, void *v)
 {
 	size_t bytes = c->elem_bytes;
@@ -129,17 +161,19 @@ wf_inline int take_oldest(weft_chan *c, void *v)
 	else
 		c->count--;
 	unlock(c);
-	pass(n);
+	if (n != NULL)
+		return pass(n);
+	wf_wait_not();
 	return 0;
 }
 
-wf_inline int try_recv(weft_chan *c, void *v)
+/* Holding the lock, and give it back. */
+wf_inline int recv_locked(weft_chan *c, void *v)
 {
 	size_t bytes = c->elem_bytes;
 	struct wf_chan_node *n;
 	int err;
 
-	wf_spin_lock(&c->lock);
 	if (c->count != 0)
 		return take_oldest(c, v);
 	n = claim(c, WF_CHAN_SEND);
@@ -148,21 +182,20 @@ wf_inline int try_recv(weft_chan *c, void *v)
 		unlock(c);
 		return err;
 	}
-	wf_chan_unlock(c, ready_now(c));
-	if (v != NULL)
-		copy(v, n->value, bytes);
-	pass(n);
-	return 0;
+	unlock_taken(c, WF_CHAN_SEND);
+	return hand_over_fast(n, v, n->value, bytes);
 }
 
-wf_inline int try(weft_chan *c, enum wf_side side, void *value)
+wf_inline int try_locked(weft_chan *c, enum wf_side side, void *value)
 {
-	return side == WF_CHAN_SEND ? try_send(c, value) : try_recv(c, value);
+	return side == WF_CHAN_SEND ? send_locked(c, value)
+				    : recv_locked(c, value);
 }
 
 int wf_chan_try(weft_chan *c, enum wf_side side, void *value)
 {
-	return try(c, side, value);
+	wf_spin_lock(&c->lock);
+	return try_locked(c, side, value);
 }
 
 /* Who waits is off its stack: is there still nothing but to wait? */
@@ -176,6 +209,7 @@ wf_inline bool commit(struct weft_awaiter *a, enum wf_side side)
 		wf_spin_unlock(&c->lock);
 		return false;
 	}
+	wf_store_rlx(&c->guest, x->waiter.fiber);
 	wf_list_add(&c->waiters[side], &x->node.node);
 	if (wf_unlikely(!wf_waiter_park_fast(&x->waiter))) {
 		wf_list_remove(&c->waiters[side], &x->node.node);
@@ -220,7 +254,7 @@ wf_inline int persist(
 	x.deadline = deadline;
 	do {
 		x.node.node.list = NULL;
-		err = wf_wait(&x.waiter,
+		err = wf_wait_here(&x.waiter,
 			side == WF_CHAN_SEND ? commit_send : commit_recv,
 			side == WF_CHAN_SEND ? "chan send" : "chan recv",
 			x.chan, x.deadline);
@@ -235,43 +269,101 @@ wf_inline int persist(
 	return err;
 }
 
-static wf_noinline int send_slow(weft_chan *c, void *v, weft_time deadline)
+static wf_return_by_jump wf_may_switch int send_slow(
+	weft_chan *c, void *v, weft_time deadline)
 {
 	return persist(c, WF_CHAN_SEND, v, deadline);
 }
 
-static wf_noinline int recv_slow(weft_chan *c, void *v, weft_time deadline)
+static wf_return_by_jump wf_may_switch int recv_slow(
+	weft_chan *c, void *v, weft_time deadline)
 {
 	return persist(c, WF_CHAN_RECV, v, deadline);
 }
 
-/* What it takes is all in these four, so that the two below save nothing. */
+/* Holding the lock. */
+wf_inline int go_on(
+	weft_chan *c, enum wf_side side, void *value, weft_time deadline)
+{
+	int err = try_locked(c, side, value);
+
+	if (wf_likely(err != -EAGAIN))
+		return err;
+	return side == WF_CHAN_SEND ? send_slow(c, value, deadline)
+				    : recv_slow(c, value, deadline);
+}
+
 static wf_noinline int send_now(weft_chan *c, void *v, weft_time deadline)
 {
-	int err = try_send(c, v);
-
-	return wf_likely(err != -EAGAIN) ? err : send_slow(c, v, deadline);
+	wf_spin_lock(&c->lock);
+	return go_on(c, WF_CHAN_SEND, v, deadline);
 }
 
 static wf_noinline int recv_now(weft_chan *c, void *v, weft_time deadline)
 {
-	int err = try_recv(c, v);
+	wf_spin_lock(&c->lock);
+	return go_on(c, WF_CHAN_RECV, v, deadline);
+}
 
-	return wf_likely(err != -EAGAIN) ? err : recv_slow(c, v, deadline);
+/* The same, holding the lock. */
+static wf_noinline int send_rest(weft_chan *c, void *v, weft_time deadline)
+{
+	return go_on(c, WF_CHAN_SEND, v, deadline);
+}
+
+static wf_noinline int recv_rest(weft_chan *c, void *v, weft_time deadline)
+{
+	return go_on(c, WF_CHAN_RECV, v, deadline);
+}
+
+/* What will be touched if who waited last is to go on. */
+wf_inline void expect(weft_chan *c)
+{
+	const weft_fiber *f = wf_load_rlx(&c->guest);
+
+	wf_prefetch(&f->wait);
+	wf_prefetch(f);
 }
 
 int weft_chan_send(weft_chan *c, const void *v, weft_time deadline)
 {
-	if (wf_chan_is_ready(c, WF_CHAN_SEND))
+	size_t bytes = c->elem_bytes;
+	struct wf_chan_node *n;
+
+	if (!wf_chan_is_ready(c, WF_CHAN_SEND))
+		return send_slow(c, (void *)v, deadline);
+	if (c->capacity != 0)
 		return send_now(c, (void *)v, deadline);
-	return send_slow(c, (void *)v, deadline);
+	expect(c);
+	if (wf_unlikely(!wf_spin_try(&c->lock)))
+		return send_now(c, (void *)v, deadline);
+	/* On a closed channel nobody can be claimed (C3). */
+	n = (struct wf_chan_node *)wf_list_claim_fast(
+		&c->waiters[WF_CHAN_RECV]);
+	if (wf_unlikely(n == NULL))
+		return send_rest(c, (void *)v, deadline);
+	unlock_taken(c, WF_CHAN_RECV);
+	return hand_over_fast(n, n->value, v, bytes);
 }
 
 int weft_chan_recv(weft_chan *c, void *v, weft_time deadline)
 {
-	if (wf_chan_is_ready(c, WF_CHAN_RECV))
+	size_t bytes = c->elem_bytes;
+	struct wf_chan_node *n;
+
+	if (!wf_chan_is_ready(c, WF_CHAN_RECV))
+		return recv_slow(c, v, deadline);
+	if (c->capacity != 0)
 		return recv_now(c, v, deadline);
-	return recv_slow(c, v, deadline);
+	expect(c);
+	if (wf_unlikely(!wf_spin_try(&c->lock)))
+		return recv_now(c, v, deadline);
+	n = (struct wf_chan_node *)wf_list_claim_fast(
+		&c->waiters[WF_CHAN_SEND]);
+	if (wf_unlikely(n == NULL))
+		return recv_rest(c, v, deadline);
+	unlock_taken(c, WF_CHAN_SEND);
+	return hand_over_fast(n, v, n->value, bytes);
 }
 
 /* Is there somebody on side, but for cases of the same select? */

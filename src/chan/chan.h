@@ -49,9 +49,10 @@ struct weft_chan {
 	struct wf_spin lock;
 	_Atomic(uint32_t) state;	/* STATE; written by lock */
 	struct wf_list waiters[2];	/* by lock */
-	size_t count;			/* elements in the ring; by lock */
 	size_t capacity;		/* fixed */
 	size_t elem_bytes;		/* fixed */
+	_Atomic(weft_fiber *) guest;	/* who waited last; may be gone */
+	size_t count;			/* elements in the ring; by lock */
 	size_t head;			/* where the oldest is; by lock */
 	_Atomic(size_t) refs;
 	unsigned char ring[] wf_aligned(16);
@@ -97,6 +98,7 @@ wf_must_check static inline bool wf_chan_enlist(
 	wf_spin_lock(&c->lock);
 	if (wf_unlikely(wf_chan_is_ready(c, side)))
 		return wf_chan_enlist_met(c, side, n);
+	wf_store_rlx(&c->guest, n->node.waiter->fiber);
 	wf_list_add(&c->waiters[side], &n->node);
 	wf_chan_unlock(c, 1u << !side);
 	return true;

@@ -12,6 +12,7 @@
 #ifndef WF_OS_SPIN_H
 #define WF_OS_SPIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/atomic.h"
@@ -24,12 +25,20 @@ struct wf_spin {
 
 void wf_spin_slow(struct wf_spin *s);
 
-static inline void wf_spin_lock(struct wf_spin *s)
+/* Take it, if nobody has it. */
+static inline bool wf_spin_try(struct wf_spin *s)
 {
 	/* [pair: spin.word] See all the last holder did. */
 	if (wf_unlikely(wf_xchg_acq(&s->word, 1) != 0))
-		wf_spin_slow(s);
+		return false;
 	wf_san_lock_taken(s, true);
+	return true;
+}
+
+static inline void wf_spin_lock(struct wf_spin *s)
+{
+	if (wf_unlikely(!wf_spin_try(s)))
+		wf_spin_slow(s);
 }
 
 static inline void wf_spin_unlock(struct wf_spin *s)

@@ -17,6 +17,7 @@
 #include "sched/pick.h"
 #include "sched/proc.h"
 #include "sched/run.h"
+#include "sched/runtime.h"
 #include "sched/share.h"
 #include "sched/visit.h"
 
@@ -49,7 +50,7 @@ wf_inline weft_fiber *wf_arrive(struct wf_thread *t)
 
 /* Where f goes when it leaves for next; NULL: nobody in particular. */
 wf_inline struct wf_context *wf_destination(
-	struct wf_thread *t, weft_task *next, struct wf_context *clean)
+	struct wf_thread *t, weft_task *next)
 {
 	weft_fiber *g = wf_fiber_of(next);
 
@@ -58,8 +59,8 @@ wf_inline struct wf_context *wf_destination(
 		t->stack = g->stack;
 		return &g->context;
 	}
-	t->stack = wf_loop_prepare(t, t->rt->cls, next, clean);
-	return clean;
+	t->stack = wf_loop_prepare(t, t->rt->cls, next, &t->clean);
+	return &t->clean;
 }
 
 /* It takes its stack over, if it has not left it before. */
@@ -73,13 +74,13 @@ wf_inline void wf_own_stack(struct wf_thread *t, weft_fiber *f)
 wf_inline struct wf_thread *wf_go_on_here(
 	struct wf_thread *t, weft_fiber *f, weft_task *next)
 {
-	struct wf_context clean, *to;
+	struct wf_context *to;
 	weft_fiber *refused;
 
 	for (;;) {
 		t->current = NULL;
 		wf_san_left(&t->san_left, &f->stack->san);
-		to = wf_destination(t, next, &clean);
+		to = wf_destination(t, next);
 		wf_bump(&t->proc->counters.switches, 1);
 		wf_san_leave(&f->stack->san, &t->stack->san);
 		wf_context_switch(&f->context, to);

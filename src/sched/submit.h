@@ -41,6 +41,13 @@ static inline void wf_push(struct wf_proc *p, wf_entry e)
 		wf_push_slow(p, e);
 }
 
+/* The same, if that is all there is to do; false: nothing was done. */
+wf_must_check wf_inline bool wf_push_fast(struct wf_proc *p, wf_entry e)
+{
+	return wf_likely(wf_load_rlx(&p->coarse) == 0) &&
+		wf_runq_push(&p->runq, e);
+}
+
 /* Holder: into the slot. */
 static inline void wf_push_next(struct wf_proc *p, wf_entry e)
 {

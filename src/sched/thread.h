@@ -73,6 +73,7 @@ struct wf_thread {
 	weft_task *handed;		/* what a new loop runs first */
 	struct wf_san *san_left;	/* of the stack that was left */
 
+	struct wf_context clean;	/* of a new loop, until it begins */
 	struct wf_context own;		/* of the system's stack, while left */
 	struct wf_san san;		/* and its name for the sanitizers */
 	struct wf_os_altstack alternate;

@@ -8,13 +8,11 @@
 
 #include "base/units.h"
 #include "os/os.h"
-#include "sched/run_priv.h"
 #include "sched/home.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
 #include "sched/timers.h"
-
-enum { WAITING, CLAIMED, WOKEN, GONE };
+#include "sched/wait_here.h"
 
 /* A deadline that far ahead of a time that is not quite recent is ahead. */
 #define WF_WAIT_FAR_NS (10 * WF_NS_PER_MS)
@@ -56,34 +54,8 @@ static int64_t round_up(weft_time deadline, int64_t now_ns)
 	return (deadline + step - 1) & -step;
 }
 
-/* Field by field: to clear all of it takes longer than the rest of a wait. */
-wf_inline void open_waiter(
-	struct wf_waiter *w, wf_commit_fn *commit, weft_fiber *f)
-{
-	w->awaiter.commit = commit;
-	w->awaiter.next = NULL;
-	w->fiber = f;
-	wf_store_rlx(&w->word, WAITING);
-	w->err = 0;
-	w->node.list = NULL;
-}
-
-/*
- * Most wait for as long as it takes, and nothing was asked of them.  If all are
- * stopped, they find out when the wait begins.
- */
-wf_inline bool prepare_plain(
-	struct wf_waiter *w, weft_fiber *f, weft_time deadline)
-{
-	uint64_t epoch = wf_load_rlx(&f->wait) & -WF_WAIT_EPOCH;
-
-	w->wait = epoch + WF_WAIT_EPOCH;
-	return deadline == WEFT_FOREVER && (f->own | wf_load_rlx(&f->cut)) == 0;
-}
-
-/* What a fiber's wait is like, into w; or it may not wait at all. */
-static wf_noinline int prepare(struct wf_waiter *w, struct wf_thread *t,
-	weft_fiber *f, weft_time deadline)
+static int prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
+	weft_time deadline)
 {
 	uint64_t epoch = wf_load_rlx(&f->wait) & -WF_WAIT_EPOCH;
 	bool shield = f->own & WF_OWN_SHIELD;
@@ -109,17 +81,26 @@ static wf_noinline int prepare(struct wf_waiter *w, struct wf_thread *t,
 	return 0;
 }
 
+int wf_wait_prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
+	weft_time deadline)
+{
+	int err = prepare(w, t, f, deadline);
+
+	/* Who only tries, again and again, gives way too. */
+	if (err)
+		wf_spend(t, f);
+	return err;
+}
+
 /* Who claimed us is done with the waiter. */
 static void wait_released(struct wf_waiter *w)
 {
 	/* [pair: waiter.word] See all that was done before the wake. */
-	while (wf_load_acq(&w->word) != WOKEN)
+	while (wf_load_acq(&w->word) != WF_WAITER_WOKEN)
 		wf_os_thread_yield();
 }
 
-/* The commit refused, or nobody's claim ended the wait. */
-static wf_noinline int outcome_slow(
-	struct wf_waiter *w, weft_fiber *f, uint64_t seen)
+int wf_wait_outcome(struct wf_waiter *w, weft_fiber *f, uint64_t seen)
 {
 	if ((seen & WF_WAIT_PHASE) == WF_WAIT_IDLE)
 		return w->err ? w->err : 1;
@@ -131,40 +112,12 @@ static wf_noinline int outcome_slow(
 	return 0;
 }
 
-/* How the wait of a fiber ended, which runs again. */
-wf_inline int outcome(struct wf_waiter *w, weft_fiber *f, bool refused)
-{
-	/* Relaxed: what the claimer did came by the queue, or by the word. */
-	uint64_t seen = wf_load_rlx(&f->wait);
-
-	wf_store_rlx(&f->waits_for, NULL);
-	wf_store_rlx(&f->wait, seen & -WF_WAIT_EPOCH);
-	if (wf_likely(!refused && !(seen & (WF_WAIT_CUT | WF_WAIT_LATE))))
-		return 0;
-	return outcome_slow(w, f, seen);
-}
-
-wf_inline int sleep_fiber(struct wf_waiter *w, struct wf_thread *t,
-	weft_fiber *f, const char *what, const void *on)
-{
-	int refused;
-
-	wf_own_stack(t, f);
-	wf_fiber_note(f, what, on, wf_thread_clock(t));
-	if (wf_unlikely(t->visitor))
-		refused = wf_visit_suspend(t, f, &w->awaiter);
-	else
-		refused = wf_suspend_here(
-			t, f, &w->awaiter, wf_pick_quick(t->proc));
-	return outcome(w, f, refused != 0);
-}
-
 static int sleep_thread(struct wf_waiter *w, weft_time deadline)
 {
 	if (!w->awaiter.commit(&w->awaiter, NULL)) {
 		uint32_t seen = wf_load_rlx(&w->word);
 
-		if (seen == WAITING || seen == GONE)
+		if (seen == WF_WAITER_WAITING || seen == WF_WAITER_GONE)
 			return 1;
 		wait_released(w);
 		return 0;
@@ -173,39 +126,29 @@ static int sleep_thread(struct wf_waiter *w, weft_time deadline)
 		/* [pair: waiter.word] See all that was done before the wake. */
 		uint32_t seen = wf_load_acq(&w->word);
 
-		if (seen == WOKEN)
+		if (seen == WF_WAITER_WOKEN)
 			return 0;
-		if (seen == CLAIMED)
+		if (seen == WF_WAITER_CLAIMED)
 			wf_os_thread_yield();
 		else if (wf_os_futex_wait(&w->word, seen, deadline) ==
 				-ETIMEDOUT &&
-			wf_cas_rlx(&w->word, &seen, GONE))
+			wf_cas_rlx(&w->word, &seen, WF_WAITER_GONE))
 			return -ETIMEDOUT;
 	}
+}
+
+int wf_wait_thread(struct wf_waiter *w, weft_time deadline)
+{
+	int64_t now_ns;
+
+	return is_past(NULL, deadline, &now_ns) ? -ETIMEDOUT
+						: sleep_thread(w, deadline);
 }
 
 wf_may_switch int wf_wait(struct wf_waiter *w, wf_commit_fn *commit,
 	const char *what, const void *on, weft_time deadline)
 {
-	struct wf_thread *t = wf_enter();
-	weft_fiber *f = t ? t->current : NULL;
-	int64_t now_ns;
-	int err;
-
-	open_waiter(w, commit, f);
-	if (wf_likely(f != NULL)) {
-		err = prepare_plain(w, f, deadline)
-			? 0
-			: prepare(w, t, f, deadline);
-		if (wf_likely(!err))
-			return sleep_fiber(w, t, f, what, on);
-		/* Who only tries, again and again, gives way too. */
-		wf_spend(t, f);
-		return err;
-	}
-	if (is_past(NULL, deadline, &now_ns))
-		return -ETIMEDOUT;
-	return sleep_thread(w, deadline);
+	return wf_wait_here(w, commit, what, on, deadline);
 }
 
 wf_may_switch int wf_wait_firm(struct wf_waiter *w, wf_commit_fn *commit,
@@ -214,12 +157,12 @@ wf_may_switch int wf_wait_firm(struct wf_waiter *w, wf_commit_fn *commit,
 	struct wf_thread *t = wf_enter();
 	weft_fiber *f = t ? t->current : NULL;
 
-	open_waiter(w, commit, f);
+	wf_waiter_open(w, commit, f);
 	if (f == NULL)
 		return sleep_thread(w, WEFT_FOREVER);
 	w->wait = (wf_load_rlx(&f->wait) & -WF_WAIT_EPOCH) + WF_WAIT_EPOCH +
 		WF_WAIT_FIRM;
-	return sleep_fiber(w, t, f, what, on);
+	return wf_wait_fiber(w, t, f, what, on);
 }
 
 /* Take the wait back, which is in phase; false: it was claimed. */
@@ -290,23 +233,23 @@ bool wf_waiter_settle(struct wf_waiter *w)
 
 bool wf_waiter_disarm(struct wf_waiter *w)
 {
-	uint32_t waiting = WAITING;
+	uint32_t waiting = WF_WAITER_WAITING;
 
 	if (w->fiber != NULL)
 		(void)take_back(w, WF_WAIT_ARMED);
 	else
-		(void)wf_cas_rlx(&w->word, &waiting, GONE);
+		(void)wf_cas_rlx(&w->word, &waiting, WF_WAITER_GONE);
 	return false;
 }
 
 bool wf_waiter_claim(struct wf_node *n)
 {
 	struct wf_waiter *w = n->waiter;
-	uint32_t waiting = WAITING;
+	uint32_t waiting = WF_WAITER_WAITING;
 	enum wf_claim claim;
 
 	if (w->fiber == NULL) {
-		if (!wf_cas_rlx(&w->word, &waiting, CLAIMED))
+		if (!wf_cas_rlx(&w->word, &waiting, WF_WAITER_CLAIMED))
 			return false;
 	} else {
 		claim = wf_wait_claim(w->fiber, w->wait, 0);
@@ -327,17 +270,17 @@ void wf_waiter_wake(struct wf_waiter *w, weft_hint hint)
 		return;
 	}
 	/* [pair: waiter.word] Our last access; the address may be reused. */
-	wf_store_rel(&w->word, WOKEN);
+	wf_store_rel(&w->word, WF_WAITER_WOKEN);
 	if (f == NULL)
 		(void)wf_os_futex_wake(&w->word, 1);
 }
 
 bool wf_waiter_leave(struct wf_waiter *w)
 {
-	uint32_t waiting = WAITING;
+	uint32_t waiting = WF_WAITER_WAITING;
 
-	if (wf_load_rlx(&w->word) == GONE ||
-		wf_cas_rlx(&w->word, &waiting, GONE))
+	if (wf_load_rlx(&w->word) == WF_WAITER_GONE ||
+		wf_cas_rlx(&w->word, &waiting, WF_WAITER_GONE))
 		return true;
 	wait_released(w);
 	return false;
@@ -345,10 +288,10 @@ bool wf_waiter_leave(struct wf_waiter *w)
 
 bool wf_waiter_disown(struct wf_node *n)
 {
-	uint32_t waiting = WAITING;
+	uint32_t waiting = WF_WAITER_WAITING;
 
 	/* [pair: waiter.word] Our last access to the waiter. */
-	return wf_cas_rel(&n->waiter->word, &waiting, WOKEN);
+	return wf_cas_rel(&n->waiter->word, &waiting, WF_WAITER_WOKEN);
 }
 
 /*

@@ -75,13 +75,13 @@ struct wf_list {
 
 struct wf_waiter {
 	struct weft_awaiter awaiter;	/* must be first */
+	struct wf_node node;		/* the one of most */
 	weft_fiber *fiber;		/* NULL: a plain thread; fixed */
 	uint64_t wait;			/* the fiber's WAIT, but for PHASE */
 	struct wf_node *won;		/* by its claimer: which node it was */
 	_Atomic(uint32_t) word;		/* see above */
 	int err;			/* of ours, if the commit refused */
 	bool runs;			/* by its claimer: it was ARMED */
-	struct wf_node node;		/* the one of most */
 };
 
 typedef bool wf_commit_fn(struct weft_awaiter *a, weft_fiber *f);
@@ -146,8 +146,7 @@ wf_must_check bool wf_waiter_cut(struct wf_waiter *w, uint64_t phase);
 
 /*
  * The same as wf_waiter_park, wf_waiter_claim and wf_waiter_wake, with what is
- * likely inline, for objects that must be fast.  t is the thread we are on, or
- * NULL.
+ * likely inline, for objects that must be fast.  t is the thread we are on.
  */
 wf_must_check wf_inline bool wf_waiter_park_fast(struct wf_waiter *w)
 {
@@ -166,36 +165,36 @@ wf_must_check wf_inline bool wf_waiter_park_fast(struct wf_waiter *w)
 	return wf_waiter_cut(w, WF_WAIT_PARKED);
 }
 
+/* The same, but false may also mean that it is not so simple. */
 wf_must_check wf_inline bool wf_waiter_claim_fast(struct wf_node *n)
 {
 	struct wf_waiter *w = n->waiter;
+	weft_fiber *f = w->fiber;
 	uint64_t seen = w->wait | WF_WAIT_PARKED;
 
 	/*
 	 * [pair: fiber.wake] See all that its commit did after it was in our
 	 * list.
 	 */
-	if (wf_unlikely(w->fiber == NULL ||
-		    !wf_cas_acq(&w->fiber->wait, &seen,
-			    w->wait | WF_WAIT_CLAIMED)))
-		return wf_waiter_claim(n);
+	if (wf_unlikely(f == NULL ||
+		    !wf_cas_acq(&f->wait, &seen, w->wait | WF_WAIT_CLAIMED)))
+		return false;
 	w->runs = false;
 	w->won = n;
 	return true;
 }
 
-wf_inline void wf_waiter_wake_fast(
-	struct wf_thread *t, struct wf_waiter *w, weft_hint hint)
+/* With the default hint; false: nothing was done. */
+wf_must_check wf_inline bool wf_waiter_wake_fast(
+	struct wf_thread *t, struct wf_waiter *w)
 {
 	weft_fiber *f = w->fiber;
+	struct wf_proc *p = t->proc;
 
-	if (wf_unlikely(f == NULL || w->runs || t == NULL ||
-		    t->rt != wf_fiber_rt(f))) {
-		wf_waiter_wake(w, hint);
-		return;
-	}
-	wf_store_rlx(&f->ready_us, t->proc->clock_us);
-	wf_push_hint(t->proc, wf_entry_of(&f->task), hint);
+	if (wf_unlikely(f == NULL || w->runs || t->rt != wf_fiber_rt(f)))
+		return false;
+	wf_store_rlx(&f->ready_us, p->clock_us);
+	return wf_push_fast(p, wf_entry_of(&f->task));
 }
 
 /* w has one object only: its node, ready for a list. */
@@ -242,25 +241,45 @@ static inline void wf_list_leave(struct wf_list *list, struct wf_node *n)
 		wf_list_remove(list, n);
 }
 
+/* Holding the lock: take the first out. */
+wf_inline void wf_list_shift(struct wf_list *list)
+{
+	struct wf_node *n = list->first;
+
+	list->first = n->next;
+	if (n->next != NULL)
+		n->next->prev = NULL;
+	else
+		list->last = NULL;
+	n->list = NULL;
+}
+
 /*
  * Holding the lock: take nodes out until one is claimed, which is the result;
- * NULL: nobody waits.
+ * NULL: nobody waits.  The claim comes first: it would have to wait for stores
+ * to the node, which is cold.
  */
 static inline struct wf_node *wf_list_claim(struct wf_list *list)
 {
 	struct wf_node *n;
+	bool won = false;
 
-	while ((n = list->first) != NULL) {
-		list->first = n->next;
-		if (n->next != NULL)
-			n->next->prev = NULL;
-		else
-			list->last = NULL;
-		n->list = NULL;
-		if (wf_waiter_claim_fast(n))
-			return n;
+	while (!won && (n = list->first) != NULL) {
+		won = wf_waiter_claim_fast(n) || wf_waiter_claim(n);
+		wf_list_shift(list);
 	}
-	return NULL;
+	return n;
+}
+
+/* The same; NULL may also mean that it is not so simple. */
+wf_inline struct wf_node *wf_list_claim_fast(struct wf_list *list)
+{
+	struct wf_node *n = list->first;
+
+	if (wf_unlikely(n == NULL || !wf_waiter_claim_fast(n)))
+		return NULL;
+	wf_list_shift(list);
+	return n;
 }
 
 /*

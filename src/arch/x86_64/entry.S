@@ -19,6 +19,22 @@ wf_context_entry:
 	.cfi_endproc
 	.size	wf_context_entry, . - wf_context_entry
 
+/*
+ * How functions marked wf_return_by_jump return; the name is the compiler's.
+ * rcx holds no result.
+ */
+	.globl	__x86_return_thunk
+	.hidden	__x86_return_thunk
+	.type	__x86_return_thunk, @function
+__x86_return_thunk:
+	.cfi_startproc
+	popq	%rcx
+	.cfi_adjust_cfa_offset -8
+	.cfi_register rip, rcx
+	notrack jmpq *%rcx
+	.cfi_endproc
+	.size	__x86_return_thunk, . - __x86_return_thunk
+
 /* For the linker: branches land on endbr64 (IBT), no shadow stack (SHSTK). */
 	.section .note.gnu.property, "a"
 	.p2align 3
