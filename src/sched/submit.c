@@ -24,8 +24,12 @@ static void offload(struct wf_proc *p)
 		before = wf_yielders_wait_local(p) && !p->yielders.moved;
 		wf_yielders_let_go(p, alone);
 	}
-	/* Often it is full of tickets that were run by who joined them. */
+	/*
+	 * Often it is full of tickets that were run by who joined them; the
+	 * oldest then is one.
+	 */
 	if (policy->local == WEFT_LOCAL_ATOMIC &&
+		wf_entry_is_ticket(wf_runq_peek(&p->runq)) &&
 		wf_runq_sift(&p->runq, wf_fiber_is_fresh) <= p->runq.mask / 2)
 		return;
 	(void)wf_policy_runq(policy)->offload(
