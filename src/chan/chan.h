@@ -68,7 +68,7 @@ struct wf_chan_node {
 /* A call on this side may not have to wait. */
 static inline bool wf_chan_is_ready(weft_chan *c, enum wf_side side)
 {
-	return wf_load_rlx(&c->state) & (1u << side);
+	return wf_load_rlx(&c->state) >> side & 1;
 }
 
 /* Send or receive without waiting: 0, -EPIPE; -EAGAIN: it would have to. */
@@ -104,23 +104,40 @@ wf_must_check static inline bool wf_chan_enlist(
 	return true;
 }
 
-/* Take the node out, if it is in. */
-static inline void wf_chan_delist(
+/*
+ * Holding the lock, and give it back: take the node out, if it is in.  It is
+ * done with.
+ */
+static inline void wf_chan_delist_locked(
 	weft_chan *c, enum wf_side side, struct wf_chan_node *n)
 {
 	struct wf_list *list = &c->waiters[side];
 
-	wf_spin_lock(&c->lock);
-	if (wf_likely(n->node.list != NULL)) {
+	if (n->node.list == NULL) {
+		/* Who claimed somebody behind it took it out. */
+	} else if (wf_unlikely(n->node.prev != NULL || n->node.next != NULL)) {
 		wf_list_remove(list, &n->node);
-		/* It is not closed (C3).  Does the ring alone say ready? */
-		if (list->first == NULL &&
-			(side == WF_CHAN_SEND ? c->count == 0
-					      : c->count == c->capacity))
+	} else {
+		list->first = NULL;
+		list->last = NULL;
+		/*
+		 * While it was in, the ring was empty or full, and not closed
+		 * (C3).  What was left to the other side, if there is a ring,
+		 * still is.
+		 */
+		if (wf_likely(c->capacity == 0))
 			wf_store_rlx(&c->state,
 				wf_load_rlx(&c->state) & ~(1u << !side));
 	}
 	wf_spin_unlock(&c->lock);
+}
+
+/* The same from the beginning. */
+static inline void wf_chan_delist(
+	weft_chan *c, enum wf_side side, struct wf_chan_node *n)
+{
+	wf_spin_lock(&c->lock);
+	wf_chan_delist_locked(c, side, n);
 }
 
 #endif

@@ -21,8 +21,13 @@
  * and both take theirs back.  In the next round each tries to claim the other
  * first, and one of them is late.
  *
- * The nodes lie in the cases.  During the look the room of the first ones is
- * where the numbers of those that seem ready are kept.
+ * The nodes lie in the cases.  If several seem ready, the rooms of the first
+ * ones are where it is kept which.
+ *
+ * A select costs instructions, not so much the two locks for each case.  So
+ * what is usual has functions of its own, which call nothing else or end with
+ * it: receives, in the first round, with nobody in the way.  All others do the
+ * same for any case.
  */
 #include <errno.h>
 #include <limits.h>
@@ -40,7 +45,7 @@
 struct room {
 	union {
 		struct wf_chan_node node; /* during the wait */
-		size_t ready;		  /* the look: see above */
+		weft_case *ready;	  /* of a look: see above */
 	};
 	struct weft_rt *held; /* of a join; NULL: none */
 };
@@ -55,8 +60,9 @@ _Static_assert(WEFT_SEND - 1 == (int)WF_CHAN_SEND &&
 struct choice {
 	struct wf_waiter waiter; /* must be first */
 	weft_case *cases;
-	size_t n;
-	size_t listed; /* so many cases, from the first, were enlisted */
+	weft_case *end;
+	weft_case *listed; /* all before this one were enlisted */
+	weft_time deadline;
 };
 
 static struct room *room_of(weft_case *k)
@@ -64,61 +70,44 @@ static struct room *room_of(weft_case *k)
 	return (struct room *)k->node_;
 }
 
+static bool is_of_chan(const weft_case *k)
+{
+	return k->op == WEFT_RECV || k->op == WEFT_SEND;
+}
+
 static enum wf_side side_of(const weft_case *k)
 {
 	return (enum wf_side)(k->op - WEFT_SEND);
 }
 
-/*
- * How many cases seem ready; their numbers are in the rooms of the first ones.
- * -EINVAL: there is one that is none.  While the runtimes of fibers are not
- * held, joins are only noticed.
- */
-wf_inline int look(weft_case *cases, size_t n, bool holding, bool *joins)
+/* k is one of a channel: does it seem ready? */
+wf_inline bool is_chan_ready(weft_case *k)
 {
-	int ready = 0;
+	return k->obj != NULL && wf_chan_is_ready(k->obj, side_of(k));
+}
 
-	for (size_t i = 0; i < n; i++) {
-		weft_case *k = &cases[i];
+/* How many cases seem ready; which, is in the rooms of the first. */
+static uint32_t look(weft_case *cases, weft_case *end)
+{
+	uint32_t ready = 0;
+
+	for (weft_case *k = cases; k != end; k++) {
 		bool is;
 
-		if (wf_likely(k->op == WEFT_RECV || k->op == WEFT_SEND)) {
-			is = k->obj != NULL &&
-				wf_chan_is_ready(k->obj, side_of(k));
-		} else if (k->op == WEFT_EVENT) {
+		if (is_of_chan(k))
+			is = is_chan_ready(k);
+		else if (k->op == WEFT_EVENT)
 			is = k->obj != NULL && wf_event_look(k->obj);
-		} else if (k->op == WEFT_JOIN) {
-			is = k->obj != NULL && holding && wf_join_look(k->obj);
-			*joins = true;
-		} else {
-			return -EINVAL;
-		}
+		else
+			is = k->obj != NULL && wf_join_look(k->obj);
 		if (is)
-			room_of(&cases[ready++])->ready = i;
+			room_of(&cases[ready++])->ready = k;
 	}
 	return ready;
 }
 
-/* Do k, which looked ready.  False: it is not. */
-static bool perform(weft_case *k)
-{
-	int result = 0;
-
-	if (k->op == WEFT_SEND || k->op == WEFT_RECV) {
-		result = wf_chan_try(k->obj, side_of(k), k->value);
-		if (result == -EAGAIN)
-			return false;
-	} else {
-		if (k->op == WEFT_JOIN)
-			wf_join_take(k->obj, k->value);
-		wf_wait_not();
-	}
-	k->result = result;
-	return true;
-}
-
 /* A number below n, for any caller. */
-static size_t draw(uint32_t n)
+static wf_noinline size_t draw(uint32_t n)
 {
 	static _Atomic(uint64_t) outside; /* who has no processor */
 	struct wf_thread *t = wf_enter();
@@ -130,6 +119,25 @@ static size_t draw(uint32_t n)
 	return wf_random_below(&random, n);
 }
 
+/* Do k, which looked ready.  False: it is not. */
+wf_inline bool perform(weft_case *k)
+{
+	int result = 0;
+
+	if (wf_likely(is_of_chan(k))) {
+		result = wf_chan_try(k->obj, side_of(k), k->value);
+		if (wf_unlikely(result == -EAGAIN))
+			return false;
+	} else {
+		if (k->op == WEFT_JOIN)
+			wf_join_take(k->obj, k->value);
+		wf_wait_not();
+	}
+	k->result = result;
+	return true;
+}
+
+/* Enlist k, whatever it is.  False: it need not wait. */
 static bool enlist(weft_case *k, struct wf_waiter *w)
 {
 	struct wf_chan_node *n = &room_of(k)->node;
@@ -139,94 +147,198 @@ static bool enlist(weft_case *k, struct wf_waiter *w)
 	n->node.waiter = w;
 	n->value = k->value;
 	n->result = 0;
-	if (wf_likely(k->op == WEFT_RECV))
-		return wf_chan_enlist(k->obj, WF_CHAN_RECV, n);
-	if (k->op == WEFT_SEND)
-		return wf_chan_enlist(k->obj, WF_CHAN_SEND, n);
+	if (is_of_chan(k))
+		return wf_chan_enlist(k->obj, side_of(k), n);
 	if (k->op == WEFT_EVENT)
 		return wf_event_enlist(k->obj, &n->node);
 	return wf_join_enlist(k->obj, &n->node);
 }
 
-/* It did not win. */
-static void delist(weft_case *k)
+/* The same for a receive, if nobody is in the way. */
+wf_inline bool enlist_fast(weft_case *k, struct wf_waiter *w)
 {
 	struct wf_chan_node *n = &room_of(k)->node;
+	weft_chan *c = k->obj;
 
-	if (k->obj == NULL)
-		return;
-	if (wf_likely(k->op == WEFT_RECV))
-		wf_chan_delist(k->obj, WF_CHAN_RECV, n);
-	else if (k->op == WEFT_SEND)
-		wf_chan_delist(k->obj, WF_CHAN_SEND, n);
-	else if (k->op == WEFT_EVENT)
-		wf_event_delist(k->obj, &n->node);
-	else
-		(void)wf_join_delist(k->obj, &n->node);
+	if (wf_unlikely(
+		    k->op != WEFT_RECV || c == NULL || !wf_spin_try(&c->lock)))
+		return false;
+	if (wf_unlikely(wf_chan_is_ready(c, WF_CHAN_RECV))) {
+		wf_spin_unlock(&c->lock);
+		return false;
+	}
+	n->node.waiter = w;
+	n->value = k->value;
+	n->result = 0;
+	wf_store_rlx(&c->guest, w->fiber);
+	wf_list_add(&c->waiters[WF_CHAN_RECV], &n->node);
+	wf_chan_unlock(c, 1u << WF_CHAN_SEND);
+	return true;
 }
 
+/* The waiter being armed: the cases from k on. */
+static wf_noinline bool commit_from(struct choice *x, weft_case *k)
+{
+	for (; k != x->end; k++)
+		if (!enlist(k, &x->waiter))
+			break;
+	x->listed = k;
+	return k == x->end ? wf_waiter_settle(&x->waiter)
+			   : wf_waiter_disarm(&x->waiter);
+}
+
+static wf_noinline bool commit_slow(struct choice *x)
+{
+	return wf_waiter_arm(&x->waiter) && commit_from(x, x->cases);
+}
+
+/*
+ * What is likely is here and calls nothing, so that no register has to be
+ * saved on the stack of who is next.
+ */
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct choice *x = (struct choice *)a;
+	struct wf_waiter *w = &x->waiter;
+	weft_case *k = x->cases, *end = x->end;
+	uint64_t wait = w->wait, seen = wait | WF_WAIT_ARMED;
+	struct weft_rt *rt;
 
-	(void)f;
-	if (!wf_waiter_arm(&x->waiter))
-		return false;
-	for (; x->listed < x->n; x->listed++)
-		if (!enlist(&x->cases[x->listed], &x->waiter))
-			return wf_waiter_disarm(&x->waiter);
-	return wf_waiter_settle(&x->waiter);
+	if (wf_unlikely(f == NULL || (wait & (WF_WAIT_TIMED | WF_WAIT_FIRM)) ||
+		    !(rt = wf_fiber_rt(f))->membarrier))
+		return commit_slow(x);
+	/* Relaxed: who claims it now leaves it to us to go on with it. */
+	wf_store_rlx(&f->wait, seen);
+	/* [pair: fiber.cut] [pair: rt.stopping] As in wf_waiter_arm. */
+	wf_fence_light();
+	if (wf_unlikely(
+		    wf_load_rlx(&f->cut) != 0 || wf_load_rlx(&rt->stopping)))
+		return wf_waiter_cut(w, WF_WAIT_ARMED);
+	for (; k != end; k++)
+		if (wf_unlikely(!enlist_fast(k, w)))
+			return commit_from(x, k);
+	x->listed = end;
+	/* [pair: fiber.wake] Who claims finds the fiber off its stack. */
+	return wf_cas_rel(&f->wait, &seen, wait | WF_WAIT_PARKED);
 }
 
-/* Wait for a case to be done: *which.  1: look again. */
-static wf_noinline int wait(
-	weft_case *cases, size_t n, weft_time deadline, size_t *which)
+/* Take k out of its list, whatever it is. */
+static void delist(weft_case *k)
 {
-	struct choice x = { .cases = cases, .n = n };
-	int err = wf_wait(&x.waiter, commit, "select", cases, deadline);
-	struct wf_node *won = err == 0 ? x.waiter.won : NULL;
-	weft_case *k;
+	struct wf_node *n = &room_of(k)->node.node;
 
-	for (size_t i = 0; i < x.listed; i++)
-		if (&room_of(&cases[i])->node.node != won)
-			delist(&cases[i]);
-	if (err)
+	if (k->obj == NULL)
+		return;
+	if (is_of_chan(k))
+		wf_chan_delist(k->obj, side_of(k), &room_of(k)->node);
+	else if (k->op == WEFT_EVENT)
+		wf_event_delist(k->obj, n);
+	else
+		(void)wf_join_delist(k->obj, n);
+}
+
+static wf_noinline void leave_slow(weft_case *k, weft_case *end, weft_case *won)
+{
+	for (; k != end; k++)
+		if (k != won)
+			delist(k);
+}
+
+/* Leave the lists of all cases from k on, but won; NULL: there is none. */
+static wf_noinline void leave(weft_case *k, weft_case *end, weft_case *won)
+{
+	for (; k != end; k++) {
+		weft_chan *c = k->obj;
+
+		if (k == won)
+			continue;
+		if (wf_unlikely(k->op != WEFT_RECV || c == NULL ||
+			    !wf_spin_try(&c->lock))) {
+			leave_slow(k, end, won);
+			return;
+		}
+		wf_chan_delist_locked(c, WF_CHAN_RECV, &room_of(k)->node);
+	}
+}
+
+/* Wait until a case is done: *which.  Else as wf_wait. */
+wf_inline int wait(struct choice *x, weft_case *cases, weft_case *end,
+	weft_time deadline, weft_case **which)
+{
+	weft_case *k;
+	int err;
+
+	x->cases = cases;
+	x->end = end;
+	x->listed = cases;
+	err = wf_wait(&x->waiter, commit, "select", cases, deadline);
+	if (wf_unlikely(err)) {
+		leave(cases, x->listed, NULL);
 		return err;
-	k = wf_container_of(won, weft_case, node_);
+	}
+	k = wf_container_of(x->waiter.won, weft_case, node_);
+	leave(cases, x->listed, k);
 	k->result = 0;
-	if (k->op == WEFT_JOIN)
-		wf_join_take(k->obj, k->value);
-	else if (k->op != WEFT_EVENT)
+	if (wf_likely(is_of_chan(k)))
 		k->result = room_of(k)->node.result;
-	*which = (size_t)(k - cases);
+	else if (k->op == WEFT_JOIN)
+		wf_join_take(k->obj, k->value);
+	*which = k;
 	return 0;
 }
 
-/* Go on after a look at the cases, ready of which seem ready. */
-wf_inline int choose(
-	weft_case *cases, size_t n, weft_time deadline, int ready, bool holding)
+/* Look, and do what is ready or wait, until a case is done. */
+static wf_noinline int choose(weft_case *cases, size_t n, weft_time deadline)
 {
-	bool joins;
+	weft_case *end = cases + n, *k;
+	struct choice x;
+	uint32_t ready;
+	int err;
 
-	for (;; ready = look(cases, n, holding, &joins)) {
-		size_t which;
-		int err;
-
-		if (wf_likely(ready > 0)) {
-			which = ready > 1 ? draw((uint32_t)ready) : 0;
-			which = room_of(&cases[which])->ready;
-			if (perform(&cases[which]))
-				return (int)which;
+	for (;;) {
+		ready = look(cases, end);
+		if (ready > 0) {
+			k = room_of(&cases[draw(ready)])->ready;
+			if (perform(k))
+				return (int)(k - cases);
 			continue;
 		}
 		if (deadline <= WEFT_NOW) {
 			wf_wait_not();
 			return -ETIMEDOUT;
 		}
-		err = wait(cases, n, deadline, &which);
+		err = wait(&x, cases, end, deadline, &k);
 		if (err <= 0)
-			return err ? err : (int)which;
+			return err ? err : (int)(k - cases);
 	}
+}
+
+/* As choose, but k is ready, and no other. */
+static wf_noinline int choose_only(
+	weft_case *cases, size_t n, weft_time deadline, weft_case *k)
+{
+	if (wf_likely(perform(k)))
+		return (int)(k - cases);
+	return choose(cases, n, deadline);
+}
+
+/* As choose, but none is ready. */
+static wf_noinline int choose_later(
+	weft_case *cases, size_t n, weft_time deadline)
+{
+	struct choice x;
+	weft_case *k;
+	int err;
+
+	if (wf_unlikely(deadline <= WEFT_NOW))
+		return choose(cases, n, deadline);
+	x.deadline = deadline;
+	err = wait(&x, cases, cases + n, deadline, &k);
+	if (wf_likely(err == 0))
+		return (int)(k - cases);
+	if (err < 0)
+		return err;
+	return choose(cases, (size_t)(x.end - cases), x.deadline);
 }
 
 /* The runtime of the fiber that k is to join, if it might go; or NULL. */
@@ -249,7 +361,6 @@ static wf_noinline int choose_holding(
 {
 	weft_fiber *self = weft_self();
 	struct weft_rt *rt;
-	bool joins;
 	size_t i;
 	int err;
 
@@ -262,24 +373,48 @@ static wf_noinline int choose_holding(
 		if (rt != NULL)
 			wf_outside_enter(rt);
 	}
-	err = choose(cases, n, deadline, look(cases, n, true, &joins), true);
+	err = choose(cases, n, deadline);
 	for (i = 0; i < n; i++)
 		if ((rt = room_of(&cases[i])->held) != NULL)
 			wf_outside_leave(rt);
 	return err;
 }
 
-int weft_select(weft_case *cases, size_t n, weft_time deadline)
+/* There are other cases than those of channels. */
+static wf_noinline int choose_any(
+	weft_case *cases, size_t n, weft_time deadline)
 {
 	bool joins = false;
-	int ready;
+
+	for (size_t i = 0; i < n; i++) {
+		if (cases[i].op < WEFT_SEND || cases[i].op > WEFT_EVENT)
+			return -EINVAL;
+		joins |= cases[i].op == WEFT_JOIN;
+	}
+	if (joins)
+		return choose_holding(cases, n, deadline);
+	return choose(cases, n, deadline);
+}
+
+int weft_select(weft_case *cases, size_t n, weft_time deadline)
+{
+	weft_case *end = cases + n, *only = NULL;
+	uint32_t ready = 0;
 
 	if (wf_unlikely(n > INT_MAX))
 		return -EINVAL;
-	ready = look(cases, n, false, &joins);
-	if (wf_unlikely(ready < 0))
-		return ready;
-	if (wf_unlikely(joins))
-		return choose_holding(cases, n, deadline);
-	return choose(cases, n, deadline, ready, false);
+	for (weft_case *k = cases; k != end; k++) {
+		bool is;
+
+		if (wf_unlikely(!is_of_chan(k)))
+			return choose_any(cases, n, deadline);
+		is = is_chan_ready(k);
+		ready += is;
+		only = is ? k : only;
+	}
+	if (ready == 0)
+		return choose_later(cases, n, deadline);
+	if (wf_likely(ready == 1))
+		return choose_only(cases, n, deadline, only);
+	return choose(cases, n, deadline);
 }

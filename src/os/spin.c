@@ -19,7 +19,6 @@ void wf_spin_slow(struct wf_spin *s)
 				wf_os_thread_yield();
 			wf_cpu_relax();
 		}
-		/* [pair: spin.word] As in wf_spin_try. */
+		/* [pair: spin.word] As in wf_spin_lock. */
 	} while (wf_xchg_acq(&s->word, 1) != 0);
-	wf_san_lock_taken(s, true);
 }

@@ -25,20 +25,22 @@ struct wf_spin {
 
 void wf_spin_slow(struct wf_spin *s);
 
-/* Take it, if nobody has it. */
-static inline bool wf_spin_try(struct wf_spin *s)
+static inline void wf_spin_lock(struct wf_spin *s)
 {
 	/* [pair: spin.word] See all the last holder did. */
 	if (wf_unlikely(wf_xchg_acq(&s->word, 1) != 0))
-		return false;
+		wf_spin_slow(s);
 	wf_san_lock_taken(s, true);
-	return true;
 }
 
-static inline void wf_spin_lock(struct wf_spin *s)
+/* The same, if nobody has it. */
+wf_must_check static inline bool wf_spin_try(struct wf_spin *s)
 {
-	if (wf_unlikely(!wf_spin_try(s)))
-		wf_spin_slow(s);
+	/* [pair: spin.word] As in wf_spin_lock. */
+	if (wf_unlikely(wf_xchg_acq(&s->word, 1) != 0))
+		return false;
+	wf_san_lock_taken(s, false);
+	return true;
 }
 
 static inline void wf_spin_unlock(struct wf_spin *s)

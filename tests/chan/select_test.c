@@ -2,7 +2,8 @@
 /*
  * tests/chan/select_test.c - while a select waits each case has its node in the
  * list of its object, in the memory of the case; afterwards none has, however
- * the wait ended, and no runtime is held any more.
+ * the wait ended, the channels look as before to others, and no runtime is held
+ * any more.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -188,6 +189,57 @@ static void a_wait_that_need_not_be_is_taken_back(void **state)
 	close_cases();
 }
 
+/* A select gives up on both. */
+static void select_in_vain(weft_chan *c, int op, weft_chan *other)
+{
+	uint64_t v = 0;
+	weft_case cases[2] = {
+		{ .op = op, .obj = c, .value = &v },
+		{ .op = WEFT_RECV, .obj = other, .value = &v },
+	};
+
+	assert_int_equal(
+		weft_select(cases, 2, weft_after(1000 * 1000)), -ETIMEDOUT);
+}
+
+/* With and without somebody who stays in the list. */
+static void assert_leaves_no_trace(size_t capacity, int op)
+{
+	enum wf_side side = op == WEFT_SEND ? WF_CHAN_SEND : WF_CHAN_RECV;
+	struct wf_waiter w = { 0 };
+	struct wf_chan_node n = { .node.waiter = &w };
+	uint64_t v = 0;
+	uint32_t before, between;
+	weft_chan *c[2];
+
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			weft_chan_create(&c[i], sizeof(v), capacity), 0);
+	for (size_t i = 0; i < capacity && op == WEFT_SEND; i++)
+		assert_int_equal(weft_chan_send(c[0], &v, WEFT_NOW), 0);
+	before = wf_load_rlx(&c[0]->state);
+	select_in_vain(c[0], op, c[1]);
+	assert_int_equal(wf_load_rlx(&c[0]->state), before);
+	assert_true(wf_chan_enlist(c[0], side, &n));
+	between = wf_load_rlx(&c[0]->state);
+	assert_true(wf_chan_is_ready(c[0], !side));
+	select_in_vain(c[0], op, c[1]);
+	assert_int_equal(wf_load_rlx(&c[0]->state), between);
+	wf_chan_delist(c[0], side, &n);
+	assert_int_equal(wf_load_rlx(&c[0]->state), before);
+	for (int i = 0; i < 2; i++)
+		weft_chan_unref(c[i]);
+}
+
+static void who_has_left_is_not_waited_for(void **state)
+{
+	(void)state;
+	for (size_t capacity = 0; capacity < 3; capacity++) {
+		assert_leaves_no_trace(capacity, WEFT_SEND);
+		assert_leaves_no_trace(capacity, WEFT_RECV);
+	}
+}
+
 /* ------------------------------------------------------------------------ */
 
 /* A fiber that ends when it is joined, or was told to. */
@@ -257,6 +309,7 @@ int main(void)
 		cmocka_unit_test(a_close_does_the_case_that_it_ends),
 		cmocka_unit_test(who_gives_up_leaves_all_lists),
 		cmocka_unit_test(a_wait_that_need_not_be_is_taken_back),
+		cmocka_unit_test(who_has_left_is_not_waited_for),
 		cmocka_unit_test(a_runtime_is_held_only_meanwhile),
 	};
 
