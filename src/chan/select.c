@@ -39,6 +39,7 @@
 #include "sched/join.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
+#include "sched/wait_here.h"
 #include "sync/event.h"
 
 /* What node_ of a case holds. */
@@ -261,23 +262,24 @@ static wf_noinline void leave(weft_case *k, weft_case *end, weft_case *won)
 	}
 }
 
-/* Wait until a case is done: *which.  Else as wf_wait. */
-wf_inline int wait(struct choice *x, weft_case *cases, weft_case *end,
-	weft_time deadline, weft_case **which)
+static void open_choice(struct choice *x, weft_case *cases, weft_case *end)
 {
-	weft_case *k;
-	int err;
-
 	x->cases = cases;
 	x->end = end;
 	x->listed = cases;
-	err = wf_wait(&x->waiter, commit, "select", cases, deadline);
+}
+
+/* The wait for x is over as err says, and which case is done: *which. */
+wf_inline int close_choice(struct choice *x, int err, weft_case **which)
+{
+	weft_case *k;
+
 	if (wf_unlikely(err)) {
-		leave(cases, x->listed, NULL);
+		leave(x->cases, x->listed, NULL);
 		return err;
 	}
 	k = wf_container_of(x->waiter.won, weft_case, node_);
-	leave(cases, x->listed, k);
+	leave(x->cases, x->listed, k);
 	k->result = 0;
 	if (wf_likely(is_of_chan(k)))
 		k->result = room_of(k)->node.result;
@@ -307,7 +309,10 @@ static wf_noinline int choose(weft_case *cases, size_t n, weft_time deadline)
 			wf_wait_not();
 			return -ETIMEDOUT;
 		}
-		err = wait(&x, cases, end, deadline, &k);
+		open_choice(&x, cases, end);
+		err = close_choice(&x,
+			wf_wait(&x.waiter, commit, "select", cases, deadline),
+			&k);
 		if (err <= 0)
 			return err ? err : (int)(k - cases);
 	}
@@ -323,7 +328,7 @@ static wf_noinline int choose_only(
 }
 
 /* As choose, but none is ready. */
-static wf_noinline int choose_later(
+static wf_return_by_jump wf_may_switch int choose_later(
 	weft_case *cases, size_t n, weft_time deadline)
 {
 	struct choice x;
@@ -332,13 +337,15 @@ static wf_noinline int choose_later(
 
 	if (wf_unlikely(deadline <= WEFT_NOW))
 		return choose(cases, n, deadline);
+	open_choice(&x, cases, cases + n);
 	x.deadline = deadline;
-	err = wait(&x, cases, cases + n, deadline, &k);
+	err = close_choice(&x,
+		wf_wait_here(&x.waiter, commit, "select", cases, deadline), &k);
 	if (wf_likely(err == 0))
-		return (int)(k - cases);
+		return (int)(k - x.cases);
 	if (err < 0)
 		return err;
-	return choose(cases, (size_t)(x.end - cases), x.deadline);
+	return choose(x.cases, (size_t)(x.end - x.cases), x.deadline);
 }
 
 /* The runtime of the fiber that k is to join, if it might go; or NULL. */
