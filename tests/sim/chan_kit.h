@@ -23,8 +23,8 @@
 #include "os/os.h"
 #include "sim/fiber_kit.h"
 
-/* How the actors are played. */
-enum cast { THREADS, FIBERS, MIXED, COARSE };
+/* How the actors are played; by fibers also where there is a membarrier. */
+enum cast { THREADS, FIBERS, MIXED, COARSE, FENCED };
 
 enum { ACTORS = 5, NOTHING = -1 };
 
@@ -54,7 +54,9 @@ static inline void cast_run(enum cast cast, const struct actor *actors)
 	unsigned n = 0;
 
 	if (cast != THREADS)
-		duo_open(cast == COARSE ? DUO_COARSE : 0);
+		duo_open(cast == COARSE		? DUO_COARSE
+				: cast == FENCED ? DUO_FENCED
+						 : 0);
 	for (; n < ACTORS && actors[n].fn != NULL; n++) {
 		cast_actor[n] = actors[n];
 		if (cast != THREADS && (cast != MIXED || n % 2 == 0))

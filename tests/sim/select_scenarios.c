@@ -411,6 +411,28 @@ static void cancel_front(void *arg)
 	wf_store_rel(&s.cancelled, 1);
 }
 
+/* Nothing else ends it. */
+static void select_for_ever(void *arg)
+{
+	struct pick *p = s.pick[0];
+
+	(void)arg;
+	p[0] = (struct pick){ WEFT_RECV, s.a, NOTHING, 0 };
+	p[1] = (struct pick){ WEFT_RECV, s.b, NOTHING, 0 };
+	s.done[0] = kit_select(p, 2, WEFT_FOREVER);
+	let_go();
+}
+
+static void select_cancelled(void *arg)
+{
+	open_both(arg, 1);
+	cast_run(s.v->cast,
+		(struct actor[ACTORS]){
+			{ select_for_ever, NULL }, { cancel_front, NULL } });
+	weft_sim_assert(
+		s.done[0] == -ECANCELED, "select says %d", s.done[0]);
+}
+
 static void select_instant(void *arg)
 {
 	struct actor cast[ACTORS] = { { select_until, NULL },
@@ -669,9 +691,10 @@ static void select_abroad(void *arg)
 			__VA_ARGS__                                           \
 		}                                                             \
 	}
-/* By threads, by fibers, and by both. */
-#define FIBERED(label, fn, ...)                          \
-	SCENE(label "-fibers", fn, FIBERS, __VA_ARGS__), \
+/* By threads, by fibers in both ways, and by both. */
+#define FIBERED(label, fn, ...)                                 \
+	SCENE(label "-fibers", fn, FIBERS, __VA_ARGS__),        \
+		SCENE(label "-fenced", fn, FENCED, __VA_ARGS__), \
 		SCENE(label "-mixed", fn, MIXED, __VA_ARGS__)
 #define SCENES(label, fn, ...) \
 	SCENE(label, fn, THREADS, __VA_ARGS__), FIBERED(label, fn, __VA_ARGS__)
@@ -697,6 +720,8 @@ static const struct scenario table[] = {
 
 	SCENES("instant", select_instant, 0, BY_DEADLINE),
 	FIBERED("instant-cancel", select_instant, 0, BY_CANCEL),
+
+	FIBERED("cancelled", select_cancelled, 0, BY_CANCEL),
 
 	SCENES("freed", select_freed, 0, 0),
 	SCENES("freed-buffered", select_freed, 1, 0),
