@@ -3,7 +3,10 @@
  * weft/time.h - points in time, and sleeping until one.
  *
  * Every call that can wait takes one absolute deadline, last.  A deadline that
- * has passed, a negative one included, means the same as WEFT_NOW.
+ * has passed, a negative one included, means the same as WEFT_NOW.  (A fiber
+ * that has computed for a tenth of a second on end may notice only by waiting
+ * that its deadline has just passed: it gives way, and what happens meanwhile
+ * may still be in time.)
  *
  * A wait never ends by its deadline before that has come.  It may end a little
  * later, so that fibers whose deadlines are close together wake together: by at

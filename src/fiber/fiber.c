@@ -67,10 +67,13 @@ enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t seen, uint64_t cause)
 	uint64_t wait = seen & ~(WF_WAIT_PHASE | WF_WAIT_CUT | WF_WAIT_LATE);
 	uint64_t claimed = wait | WF_WAIT_CLAIMED | cause;
 
-	seen = wait | WF_WAIT_PARKED;
+	seen = wf_load_rlx(&f->wait);
 	for (;;) {
 		uint64_t before = seen;
 
+		if (seen != (wait | WF_WAIT_ARMED) &&
+			seen != (wait | WF_WAIT_PARKED))
+			return WF_CLAIM_LOST;
 		/*
 		 * [pair: fiber.wake] What the waker did before it claimed is
 		 * seen by the fiber that goes on; and its saved context, when
@@ -79,8 +82,5 @@ enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t seen, uint64_t cause)
 		if (wf_cas_acqrel(&f->wait, &seen, claimed))
 			return before & WF_WAIT_PARKED ? WF_CLAIM_WAKE
 						       : WF_CLAIM_RUNS;
-		if (seen != (wait | WF_WAIT_ARMED) &&
-			seen != (wait | WF_WAIT_PARKED))
-			return WF_CLAIM_LOST;
 	}
 }

@@ -15,7 +15,7 @@
 #include "sched/wait_here.h"
 
 /* A deadline that far ahead of a time that is not quite recent is ahead. */
-#define WF_WAIT_FAR_NS (10 * WF_NS_PER_MS)
+#define WF_WAIT_FAR_NS (100 * WF_NS_PER_MS)
 
 /* A wait may last longer by one part in so many, and at most so long. */
 #define WF_WAIT_SLACK_SHIFT 10

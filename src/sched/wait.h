@@ -265,7 +265,7 @@ static inline struct wf_node *wf_list_claim(struct wf_list *list)
 	bool won = false;
 
 	while (!won && (n = list->first) != NULL) {
-		won = wf_waiter_claim_fast(n) || wf_waiter_claim(n);
+		won = wf_waiter_claim(n);
 		wf_list_shift(list);
 	}
 	return n;

@@ -673,11 +673,13 @@ static void linear_strict(void *arg)
 			__VA_ARGS__                                         \
 		}                                                           \
 	}
-/* By threads, by fibers, and by both. */
-#define SCENES(label, fn, ...)                                   \
-	SCENE(label, fn, THREADS, __VA_ARGS__),                  \
-		SCENE(label "-fibers", fn, FIBERS, __VA_ARGS__), \
+/* By threads, by fibers in both ways, and by both. */
+#define FIBERED(label, fn, ...)                                  \
+	SCENE(label "-fibers", fn, FIBERS, __VA_ARGS__),         \
+		SCENE(label "-fenced", fn, FENCED, __VA_ARGS__), \
 		SCENE(label "-mixed", fn, MIXED, __VA_ARGS__)
+#define SCENES(label, fn, ...) \
+	SCENE(label, fn, THREADS, __VA_ARGS__), FIBERED(label, fn, __VA_ARGS__)
 #define STRICT(label, fn, ...)                                    \
 	{                                                         \
 		.name = "chan/" label, .body = fn,                \
@@ -719,10 +721,8 @@ static const struct scenario table[] = {
 	SCENES("instant-sender", chan_instant, 0, WAIT_TO_SEND),
 	SCENES("leaver", chan_leaver, 0, 0),
 	SCENES("leaver-buffered", chan_leaver, 1, 0),
-	SCENE("cancel-fibers", chan_cancel, FIBERS, 0, WAIT_TO_RECV),
-	SCENE("cancel-mixed", chan_cancel, MIXED, 0, WAIT_TO_RECV),
-	SCENE("cancel-sender-fibers", chan_cancel, FIBERS, 0, WAIT_TO_SEND),
-	SCENE("cancel-sender-mixed", chan_cancel, MIXED, 0, WAIT_TO_SEND),
+	FIBERED("cancel", chan_cancel, 0, WAIT_TO_RECV),
+	FIBERED("cancel-sender", chan_cancel, 0, WAIT_TO_SEND),
 
 	SCENES("linear-two-0", linear_two, 0, CALLS),
 	SCENES("linear-two-1", linear_two, 1, CALLS),
