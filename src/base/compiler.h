@@ -59,8 +59,15 @@
 
 #define wf_aligned(n) __attribute__((aligned(n)))
 
-/* It will be needed soon; any address will do. */
-#define wf_prefetch(p) __builtin_prefetch(p)
+/*
+ * It will be needed soon; any address will do.  Without the assembly gcc takes
+ * a function that does nothing else for one without effect, and drops calls.
+ */
+#define wf_prefetch(p)                                                     \
+	({                                                                 \
+		__builtin_prefetch(p);                                     \
+		__asm__ volatile("");                                      \
+	})
 
 #define wf_container_of(ptr, type, member)                                 \
 	((type *)((char *)(ptr)-offsetof(type, member)))

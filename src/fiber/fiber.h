@@ -131,6 +131,10 @@
 #define WF_READY_UNKNOWN 1u
 #define WF_READY_INLINE 2u
 
+/* So many lines of its stack a fiber that goes on after a wait touches. */
+#define WF_FIBER_LINES 8
+#define WF_FIBER_BELOW 256
+
 struct wf_node;
 struct wf_scope;
 
@@ -271,9 +275,10 @@ static inline void wf_fiber_prefetch(const weft_fiber *f)
 	if (f->stack == NULL)
 		return;
 	wf_prefetch(&f->wait);
-	wf_prefetch(sp);
-	wf_prefetch(sp + WF_CACHE_LINE);
-	wf_prefetch(sp + 2 * WF_CACHE_LINE);
+	wf_prefetch(&f->until);
+	sp -= WF_FIBER_BELOW;
+	for (unsigned i = 0; i < WF_FIBER_LINES; i++)
+		wf_prefetch(sp + i * WF_CACHE_LINE);
 }
 
 /* Was it asked to end, as far as it wants to know? */

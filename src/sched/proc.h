@@ -213,9 +213,7 @@ static inline weft_task *wf_yielders_take(struct wf_proc *p)
 	weft_task *task = y->first;
 
 	y->first = task->next_;
-	if (wf_likely(count != 0 && wf_task_is_fiber(y->first))) {
-		/* The stack of the next, the descriptor of the one after. */
-		wf_fiber_prefetch(wf_fiber_of(y->first));
+	if (wf_likely(count != 0))
 		wf_prefetch(y->first->next_);
 	}
 	wf_store_rlx(&y->count, count);
