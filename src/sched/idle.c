@@ -113,6 +113,7 @@ static void learn_gap(struct wf_proc *p, int64_t since_ns)
 
 	wf_proc_clock(p, now_ns);
 	p->gap_ns += (now_ns - since_ns - p->gap_ns) / 8;
+	wf_store_rlx(&p->idle_ns, wf_load_rlx(&p->idle_ns) + now_ns - since_ns);
 }
 
 weft_task *wf_idle(struct wf_thread *t)

@@ -36,13 +36,16 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 	uint64_t ticks = wf_load_rlx(&p->counters.ticks);
 	uint64_t ran = ticks - seen->ticks;
 	uint64_t backlog = wf_proc_backlog(p) + wf_global_backlog(p->group);
-	uint64_t mean = (uint64_t)(now_ns - seen->moved_ns);
+	int64_t idle_ns = wf_load_rlx(&p->idle_ns);
+	int64_t busy_ns = now_ns - seen->moved_ns - (idle_ns - seen->idle_ns);
+	uint64_t mean = busy_ns > 0 ? (uint64_t)busy_ns : 0;
 
 	if (ran > 0) {
 		sight->moves = true;
 		mean /= ran;
 		seen->ticks = ticks;
 		seen->moved_ns = now_ns;
+		seen->idle_ns = idle_ns;
 	}
 	if (backlog > 0) {
 		bool coarse = mean >= WF_COARSE_NS;
@@ -76,6 +79,7 @@ static void forget_proc(
 {
 	seen->ticks = wf_load_rlx(&p->counters.ticks);
 	seen->moved_ns = now_ns;
+	seen->idle_ns = wf_load_rlx(&p->idle_ns);
 }
 
 /* All of g are busy; somebody of another group may search here. */

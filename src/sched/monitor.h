@@ -52,6 +52,7 @@ struct wf_monitor_seen {
 	int64_t moved_ns;		/* when ticks last differed */
 };
 
+	int64_t idle_ns;		/* its idle_ns then */
 struct wf_monitor {
 	_Atomic(uint32_t) asleep wf_aligned(WF_FALSE_SHARING);	/* futex */
 	_Atomic(bool) quit;

@@ -116,6 +116,7 @@ struct wf_proc {
 
 	/* Part 3: others take from here. */
 	_Atomic(wf_entry) slot wf_aligned(WF_FALSE_SHARING);
+	_Atomic(int64_t) idle_ns;	/* and was in all; read by anyone */
 	struct wf_runq runq;
 	struct wf_inbox inbox;		/* sched/global.h */
 

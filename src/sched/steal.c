@@ -117,11 +117,9 @@ static weft_task *rob(struct wf_search *s, uint32_t i, bool last)
 
 	if (backlog == 0)
 		return NULL;
-	if (!stuck) {
-		s->lone |= still;
-		if (backlog < 2 || !wf_steal_allowed(v))
-			return NULL;
-	}
+	s->lone |= still;
+	if (!stuck && (backlog < 2 || !wf_steal_allowed(v)))
+		return NULL;
 	return take_from(p, v, last && stuck);
 }
 
@@ -150,6 +148,8 @@ weft_task *wf_search_round(struct wf_search *s, bool last)
 	uint32_t at = wf_random_below(&p->random, n);
 	uint32_t stride = stride_for(&p->random, n);
 
+	/* Who seemed to compute may have picked another by now. */
+	s->lone = false;
 	for (uint32_t i = 0; i < n; i++) {
 		weft_task *task = NULL;
 

@@ -33,7 +33,8 @@ struct wf_search {
 	struct wf_proc *p;		/* who searches */
 	int64_t start_ns;
 	int64_t now_ns;
-	bool lone;			/* something may be had by waiting */
+	bool lone;			/* something may be had by waiting, as
+					   the last round saw it */
 	uint64_t ticks[WF_GROUP_MAX];	/* of each victim, at the start */
 };
 

@@ -140,6 +140,7 @@ static void expect_alone_only_from_who_computes(bool slot)
 	/* The owner has picked something since. */
 	wf_bump(&kit.procs[1].counters.ticks, 1);
 	assert_null(wf_search_round(&search, true));
+	assert_false(search.lone);
 	wf_search_begin(&search, &kit.procs[0]);
 	assert_false(search.lone);
 	search.now_ns = search.start_ns + WF_STUCK_NS - 1;
