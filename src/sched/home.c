@@ -138,7 +138,7 @@ static void watch(void *arg)
 		until = wf_timers_prune(timers);
 		now_ns = wf_os_now_ns();
 		if (until <= now_ns)
-			(void)wf_timers_fire(timers, now_ns);
+			(void)wf_timers_fire(timers, now_ns, SIZE_MAX);
 		if (let_go() != NULL)
 			break;
 		if (until > now_ns)

@@ -91,7 +91,7 @@ static weft_task *search(struct wf_proc *p)
 		for (unsigned i = 0; i < 16; i++)
 			wf_cpu_relax();
 		s.now_ns = wf_os_now_ns();
-		if (wf_timers_run(&p->timers, s.now_ns)) {
+		if (wf_proc_fire(p, s.now_ns)) {
 			task = wf_pick_quick(p);
 			break;
 		}

@@ -144,6 +144,16 @@ static bool look_at_group(
 }
 
 /*
+ * How late p may be with its timers.  Whom we wake for it goes to the end of
+ * the global queue: if that is long, p will sooner see to it itself.
+ */
+static int64_t patience_ns(struct wf_proc *p)
+{
+	return WF_MONITOR_LATE_NS +
+		(int64_t)wf_global_len(p->group) * WF_COARSE_NS;
+}
+
+/*
  * A processor that is late with its timers is busy with something long, or has
  * been stopped.  When the next of all would be late.
  */
@@ -153,16 +163,18 @@ static int64_t look_at_timers(struct weft_rt *rt, int64_t now_ns)
 
 	for (uint32_t i = 0; i < rt->proc_count; i++) {
 		struct wf_timers *timers = &rt->procs[i].timers;
+		int64_t late_ns = patience_ns(&rt->procs[i]);
 		int64_t next = wf_timers_next(timers);
 
-		if (next <= now_ns - WF_MONITOR_LATE_NS) {
-			(void)wf_timers_fire(timers, now_ns);
+		if (next <= now_ns - late_ns) {
+			(void)wf_timers_fire(timers, now_ns, SIZE_MAX);
 			next = wf_timers_next(timers);
 		}
+		next = wf_time_add(next, late_ns);
 		if (next < first)
 			first = next;
 	}
-	return wf_time_add(first, WF_MONITOR_LATE_NS);
+	return first;
 }
 
 int64_t wf_monitor_look(struct weft_rt *rt, int64_t now_ns, int64_t pause_ns)

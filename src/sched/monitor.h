@@ -12,7 +12,9 @@
  *	fine tasks, when the gate is open.
  *
  * It fires the timers of a processor that is late with them by 1 ms, because
- * its task computes, or its thread was stopped (sched/timers.h).
+ * its task computes, or its thread was stopped (sched/timers.h); with tasks in
+ * the global queue, before which nobody can be put, by as much more as these
+ * may take.
  *
  * A searcher that has been at it for 2 ms has been stopped by the system, and
  * is not relied upon.
@@ -50,9 +52,9 @@ struct weft_rt;
 struct wf_monitor_seen {
 	uint64_t ticks;
 	int64_t moved_ns;		/* when ticks last differed */
+	int64_t idle_ns;		/* its idle_ns then */
 };
 
-	int64_t idle_ns;		/* its idle_ns then */
 struct wf_monitor {
 	_Atomic(uint32_t) asleep wf_aligned(WF_FALSE_SHARING);	/* futex */
 	_Atomic(bool) quit;

@@ -107,7 +107,7 @@ static void get_up(struct wf_thread *t, bool woken)
 	p->woken = woken;
 	p->alarmed = false;
 	wf_proc_clock(p, now_ns);
-	(void)wf_timers_run(&p->timers, now_ns);
+	(void)wf_proc_fire(p, now_ns);
 	if (woken) {
 		wf_bump(&p->counters.wakes, 1);
 		learn_wake(p);

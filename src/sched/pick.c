@@ -318,7 +318,7 @@ static wf_noinline weft_task *look_around(struct wf_proc *p)
 	weft_task *task = NULL;
 
 	wf_proc_clock(p, now_ns);
-	(void)wf_timers_run(&p->timers, now_ns);
+	(void)wf_proc_fire(p, now_ns);
 	if (wf_load_rlx(&p->yielders.count) > 1 &&
 		wf_load_rlx(&g->searching) != 0 && wf_steal_allowed(p))
 		spill(p);
@@ -362,7 +362,7 @@ weft_task *wf_pick_started(struct wf_proc *p)
 
 		p->pause = p->group->rt->global_tick;
 		wf_proc_clock(p, now_ns);
-		(void)wf_timers_run(&p->timers, now_ns);
+		(void)wf_proc_fire(p, now_ns);
 		task = wf_grab(p, p->group, 1, 1);
 	}
 	if (task == NULL && wf_load_rlx(&p->yielders.count) != 0)

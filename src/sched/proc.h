@@ -239,6 +239,25 @@ static inline size_t wf_proc_backlog(struct wf_proc *p)
  * -ENOMEM.  close: everything in it is empty.
  */
 wf_must_check int wf_proc_open(struct wf_proc *p, struct wf_group *group,
+/* So many timers fire at once even if the queue is full. */
+#define WF_PROC_FIRE_MIN 16
+
+/*
+ * End waits whose deadline has come by now_ns, if there seem to be any, but not
+ * more than there is room for: what overflows into the global queue may find a
+ * long way there.  Did any?  Holder.
+ */
+static inline bool wf_proc_fire(struct wf_proc *p, int64_t now_ns)
+{
+	size_t room;
+
+	if (wf_likely(wf_timers_next(&p->timers) > now_ns))
+		return false;
+	room = (size_t)p->runq.mask + 1 - wf_runq_len(&p->runq);
+	return wf_timers_fire(&p->timers, now_ns,
+		room > WF_PROC_FIRE_MIN ? room : WF_PROC_FIRE_MIN);
+}
+
 	struct wf_inject *inject, uint32_t index, uint32_t id,
 	struct wf_stack_pool *stacks, _Atomic(wf_entry) *slots,
 	uint64_t capacity);

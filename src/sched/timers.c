@@ -4,6 +4,7 @@
  */
 #include "sched/timers.h"
 
+#include "base/units.h"
 #include "os/os.h"
 #include "sched/home.h"
 #include "sched/runtime.h"
@@ -103,8 +104,8 @@ static int64_t waits_until(weft_fiber *f, uint64_t wait)
 }
 
 /*
- * The key of f's timer, the first, has come.  True: its wait ended by it, and
- * the caller must make it ready.  Holding the lock.
+ * The key of f's timer, which is popped, has come.  True: its wait ended by it,
+ * and the caller must make it ready.  Holding the lock.
  */
 static bool fire(struct wf_wheel *wheel, weft_fiber *f, int64_t now_ns)
 {
@@ -112,57 +113,56 @@ static bool fire(struct wf_wheel *wheel, weft_fiber *f, int64_t now_ns)
 	int64_t until = waits_until(f, wait);
 
 	if (until > now_ns) {
-		wf_wheel_change(wheel, &f->timer, until);
+		wf_wheel_put(wheel, &f->timer, until);
 		return false;
 	}
-	wf_wheel_remove(wheel, &f->timer);
+	wf_wheel_drop(&f->timer);
 	return until != INT64_MIN &&
 		wf_wait_claim(f, wait, WF_WAIT_LATE) == WF_CLAIM_WAKE;
 }
 
-/* f will run soon, and what it goes on with has long left the caches. */
-static void add(struct wf_batch *woken, weft_fiber *f)
-{
-	char *sp = f->context.sp;
-
-	wf_prefetch(sp);
-	wf_prefetch(sp + WF_CACHE_LINE);
-	wf_prefetch(sp + 2 * WF_CACHE_LINE);
-	wf_batch_add(woken, &f->task);
-}
-
 /*
- * Fire some of those that are due; the fibers whose waits ended are added to
- * woken.  True: there are more.
+ * Fire some of those that are due.  Their fibers have long left the caches, so
+ * what will be touched of all of them is fetched before the first is fired.
+ * How many fibers' waits ended by it; more: there are more due.
  */
-static bool fire_some(
-	struct wf_timers *timers, int64_t now_ns, struct wf_batch *woken)
+static unsigned fire_some(struct wf_timers *timers, int64_t now_ns, size_t most,
+	weft_fiber *woken[WF_TIMERS_AT_ONCE], bool *more)
 {
-	struct wf_timer *first = NULL;
+	struct wf_timer *due[WF_TIMERS_AT_ONCE];
+	unsigned n = 0, count = 0;
 
 	wf_spin_lock(&timers->lock);
-	for (unsigned n = 0; n < WF_TIMERS_AT_ONCE; n++) {
-		first = wf_wheel_due(&timers->wheel, now_ns);
-		if (first == NULL)
-			break;
-		if (fire(&timers->wheel, fiber_of(first), now_ns))
-			add(woken, fiber_of(first));
+	while (n < most &&
+		(due[n] = wf_wheel_pop(&timers->wheel, now_ns)) != NULL) {
+		wf_prefetch(fiber_of(due[n]));
+		wf_prefetch(&fiber_of(due[n])->wait);
+		n++;
 	}
+	for (unsigned i = 0; i < n; i++)
+		if (fire(&timers->wheel, fiber_of(due[i]), now_ns))
+			woken[count++] = fiber_of(due[i]);
 	publish(timers);
 	wf_spin_unlock(&timers->lock);
-	return first != NULL;
+	*more = n == most;
+	return count;
 }
 
-bool wf_timers_fire(struct wf_timers *timers, int64_t now_ns)
+bool wf_timers_fire(struct wf_timers *timers, int64_t now_ns, size_t most)
 {
+	weft_fiber *woken[WF_TIMERS_AT_ONCE];
 	bool any = false, more = true;
 
-	while (more) {
-		struct wf_batch woken = { 0 };
+	while (more && most > 0) {
+		size_t some = wf_min_size(most, WF_TIMERS_AT_ONCE);
+		unsigned n = fire_some(timers, now_ns, some, woken, &more);
 
-		more = fire_some(timers, now_ns, &woken);
-		any |= !wf_batch_is_empty(&woken);
-		wf_make_all_ready(&woken, WEFT_HINT_DEFAULT);
+		most -= some;
+		any |= n != 0;
+		for (unsigned i = 0; i < n; i++)
+			wf_fiber_prefetch(woken[i]);
+		for (unsigned i = 0; i < n; i++)
+			wf_make_ready(woken[i], WEFT_HINT_DEFAULT);
 	}
 	return any;
 }

@@ -75,15 +75,8 @@ static inline int64_t wf_timers_next(struct wf_timers *timers)
 wf_must_check struct wf_timers *wf_timers_hold(weft_fiber *f);
 void wf_timers_let_go(struct wf_timers *timers);
 
-/* End the waits whose deadline has come by now_ns.  Did any?  Anyone. */
-bool wf_timers_fire(struct wf_timers *timers, int64_t now_ns);
-
-/* The same, if it seems so.  Holder of the processor. */
-static inline bool wf_timers_run(struct wf_timers *timers, int64_t now_ns)
-{
-	return wf_unlikely(wf_timers_next(timers) <= now_ns) &&
-		wf_timers_fire(timers, now_ns);
-}
+/* End most of the waits whose deadline has come by now_ns.  Any?  Anyone. */
+bool wf_timers_fire(struct wf_timers *timers, int64_t now_ns, size_t most);
 
 /*
  * Drop those that nobody waits for any more, up to the first that is alive.

@@ -9,24 +9,9 @@
 /* A slot with more timers is not worth a look at each. */
 #define WF_WHEEL_PRUNE_MAX 64
 
-#define WF_WHEEL_AHEAD 4
-
 static int64_t tick_of(const struct wf_timer *t)
 {
 	return t->key >> WF_WHEEL_TICK_SHIFT;
-}
-
-/*
- * A slot is walked when most of its timers have long left the caches, and one
- * waits for each.  So each knows one that comes later, to be fetched in time,
- * in place of its child.  That one may have been taken out since: it is only
- * fetched.
- */
-static struct wf_timer *some_way_on(struct wf_timer *t)
-{
-	for (unsigned i = 1; i < WF_WHEEL_AHEAD && t != NULL; i++)
-		t = t->next;
-	return t;
 }
 
 /* The slot for a tick that is not in the heap (W2). */
@@ -40,6 +25,22 @@ static struct wf_wheel_slot *slot_of(
 	*digit = (unsigned)(tick >> (*level * WF_WHEEL_DIGIT_SHIFT)) %
 		WF_WHEEL_SLOTS;
 	return &w->slot[*level][*digit];
+}
+
+/*
+ * A slot is walked when most of its timers have long left the caches, and one
+ * waits for each.  So each knows one that comes later, to be fetched in time,
+ * in place of its child.  That one may have been taken out since: it is only
+ * fetched.
+ */
+static struct wf_timer *some_way_on(
+	struct wf_wheel_slot *slot, struct wf_timer *t)
+{
+	struct wf_timer **at = &slot->latest[slot->turn++ % WF_WHEEL_AHEAD];
+	struct wf_timer *on = *at;
+
+	*at = t;
+	return on;
 }
 
 /* Where it belongs; its turn is set. */
@@ -60,7 +61,7 @@ static void place(struct wf_wheel *w, struct wf_timer *t)
 		slot->leader = t;
 	}
 	t->next = slot->first;
-	t->child = some_way_on(t->next);
+	t->child = some_way_on(slot, t);
 	if (t->next != NULL)
 		t->next->link = &t->next;
 	t->link = &slot->first;
@@ -97,11 +98,21 @@ void wf_wheel_insert(struct wf_wheel *w, struct wf_timer *t, int64_t key)
 	wf_store_rlx(&t->in, w);
 }
 
+void wf_wheel_drop(struct wf_timer *t)
+{
+	/* [pair: timer.in] Our last access: it may be put in elsewhere. */
+	wf_store_rel(&t->in, NULL);
+}
+
 void wf_wheel_remove(struct wf_wheel *w, struct wf_timer *t)
 {
 	unlink(w, t);
-	/* [pair: timer.in] Our last access: it may be put in elsewhere. */
-	wf_store_rel(&t->in, NULL);
+	wf_wheel_drop(t);
+}
+
+void wf_wheel_put(struct wf_wheel *w, struct wf_timer *t, int64_t key)
+{
+	link_in(w, t, key);
 }
 
 /* All the while it is in. */
@@ -162,6 +173,15 @@ struct wf_timer *wf_wheel_due(struct wf_wheel *w, int64_t now)
 		open_slot(w, first_level(w));
 	}
 	return NULL;
+}
+
+struct wf_timer *wf_wheel_pop(struct wf_wheel *w, int64_t now)
+{
+	struct wf_timer *t = wf_wheel_due(w, now);
+
+	if (t != NULL)
+		wf_heap_remove(&w->heap, t);
+	return t;
 }
 
 /* t should have this key, or none. */

@@ -41,12 +41,16 @@
 #define WF_WHEEL_TICK_SHIFT 20	/* a tick is about 1 ms */
 #define WF_WHEEL_DIGIT_SHIFT 6
 #define WF_WHEEL_SLOTS (1u << WF_WHEEL_DIGIT_SHIFT)
+#define WF_WHEEL_AHEAD 8
 #define WF_WHEEL_LEVELS 8	/* enough for 63 bits of nanoseconds */
 
 struct wf_wheel_slot {
 	struct wf_timer *first;		/* linked by next */
 	int64_t least;			/* these two: (W4) */
 	struct wf_timer *leader;
+	unsigned turn;			/* of latest */
+	struct wf_timer *latest[WF_WHEEL_AHEAD];	/* put in; some may be
+					   out again */
 };
 
 /* All-zero is empty. */
@@ -68,6 +72,15 @@ void wf_wheel_insert(struct wf_wheel *w, struct wf_timer *t, int64_t key);
  */
 void wf_wheel_remove(struct wf_wheel *w, struct wf_timer *t);
 void wf_wheel_change(struct wf_wheel *w, struct wf_timer *t, int64_t key);
+
+/*
+ * Take out the first one whose key is at most now, < INT64_MAX; NULL: there is
+ * none.  Until it is put back, or dropped, with the same lock held, it still
+ * seems to be in.
+ */
+struct wf_timer *wf_wheel_pop(struct wf_wheel *w, int64_t now);
+void wf_wheel_put(struct wf_wheel *w, struct wf_timer *t, int64_t key);
+void wf_wheel_drop(struct wf_timer *t);
 
 /*
  * No timer has a key before this one, and most often the first has it;

@@ -100,6 +100,39 @@ static void a_coarse_backlog_worth_more_than_two_wakes(void **state)
 	expect_help();
 }
 
+/* Who slept most of the time has fine tasks for all that. */
+static void idle_time_is_no_tasks_time(void **state)
+{
+	(void)state;
+	kit_fill(0, 50);
+	wf_store_rlx(&kit.procs[0].idle_ns, 40 * WF_NS_PER_US);
+	(void)look_after(MIN_NS, 20);
+	assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns), 500);
+	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	assert_int_equal(kit_woken(), 0);
+	(void)look_after(MIN_NS, 20);
+	assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns), 2500);
+	assert_true(wf_load_rlx(&kit.procs[0].coarse));
+}
+
+/* Whom it wakes goes behind what is in the global queue. */
+static void timers_are_left_alone_while_the_global_queue_is_long(void **state)
+{
+	_Atomic(int64_t) *next = &kit.procs[0].timers.next;
+
+	(void)state;
+	wf_store_rlx(next, now_ns);
+	wf_store_rlx(&g->inject.pushed, 1000);
+	(void)look_after(2 * WF_NS_PER_MS - 1, 100000);
+	assert_int_not_equal(wf_load_rlx(next), 0);
+	(void)look_after(1, 100000);
+	assert_int_equal(wf_load_rlx(next), 0);
+	wf_store_rlx(next, now_ns);
+	wf_store_rlx(&g->inject.pushed, 0);
+	(void)look_after(WF_NS_PER_MS, 100000);
+	assert_int_equal(wf_load_rlx(next), 0);
+}
+
 static void what_waits_behind_a_task_that_goes_on(void **state)
 {
 	(void)state;
@@ -370,6 +403,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(pauses_double_while_there_is_nothing_to_do),
 		TEST(a_coarse_backlog_worth_more_than_two_wakes),
+		TEST(idle_time_is_no_tasks_time),
+		TEST(timers_are_left_alone_while_the_global_queue_is_long),
 		TEST(what_waits_behind_a_task_that_goes_on),
 		TEST(fine_tasks_only_through_an_open_gate),
 		TEST(a_task_in_the_global_queue_that_nobody_looks_at),

@@ -15,6 +15,7 @@
 #include <errno.h>
 
 #include "sched/runtime.h"
+#include "sched/thread.h"
 #include "sched/timers.h"
 #include "stress/sched_kit.h"
 
@@ -252,6 +253,33 @@ static void all_that_are_due_fire(void **state)
 	kit_play(crowd, 2);
 }
 
+/* More are due than there is room for: they wait where they are. */
+static void *in_turn(void *arg)
+{
+	enum { MANY = 1000 };
+	weft_time at = weft_after(300 * WF_NS_PER_MS);
+	struct wf_counters *c = &wf_enter()->proc->counters;
+	uint64_t before;
+
+	(void)arg;
+	wf_store_rlx(&fired, 0);
+	for (int i = 0; i < MANY; i++)
+		kit_expect(weft_go(crowd_main, &at) == 0);
+	(void)weft_sleep(WF_NS_PER_MS);
+	before = wf_load_rlx(&c->offloads);
+	kit_expect(weft_sleep_until(at) == 0);
+	while (wf_load_rlx(&fired) < MANY)
+		(void)weft_sleep(WF_NS_PER_MS);
+	kit_expect(wf_load_rlx(&c->offloads) == before);
+	return NULL;
+}
+
+static void those_that_are_due_do_not_overflow(void **state)
+{
+	(void)state;
+	kit_play(in_turn, 1);
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -270,6 +298,7 @@ int main(void)
 		cmocka_unit_test(timers_of_ended_fibers_go_when_it_is_idle),
 		cmocka_unit_test(timers_need_not_be_empty_at_the_end),
 		cmocka_unit_test(all_that_are_due_fire),
+		cmocka_unit_test(those_that_are_due_do_not_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, begin, NULL);

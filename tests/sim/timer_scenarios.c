@@ -85,7 +85,8 @@ static void fire_all(void *arg)
 
 	for (unsigned i = 0; i < times; i++)
 		for (unsigned p = 0; p < DUO_WORKERS; p++)
-			(void)wf_timers_run(&duo->proc[p].timers, weft_now());
+			(void)wf_timers_fire(
+				&duo->proc[p].timers, weft_now(), SIZE_MAX);
 }
 
 /* Some time from ns on: many, so that it comes at any moment. */

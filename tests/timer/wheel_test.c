@@ -235,6 +235,41 @@ static void all_that_is_due_comes_and_nothing_else(void **state)
 	random_steps(threads_rounds(20000), NULL);
 }
 
+/* They come in order, and seem to be in until it is decided. */
+static void what_is_popped_goes_back_or_out(void **state)
+{
+	int64_t key = now_ns + 70 * TICK_NS;
+
+	(void)state;
+	for (size_t i = 0; i < 10; i++)
+		put(i, key + (int64_t)i);
+	assert_null(wf_wheel_pop(&wheel, key - 1));
+	for (size_t i = 0; i < 10; i++) {
+		struct wf_timer *t = wf_wheel_pop(&wheel, key + 9);
+
+		assert_ptr_equal(t, &timers[i]);
+		assert_ptr_equal(wf_load_rlx(&t->in), &wheel);
+		if (i % 2 == 0) {
+			wf_wheel_put(&wheel, t, key + 100 - (int64_t)i);
+			assert_ptr_equal(wf_load_rlx(&t->in), &wheel);
+		} else {
+			wf_wheel_drop(t);
+			assert_null(wf_load_rlx(&t->in));
+			is_in[i] = false;
+		}
+	}
+	check();
+	assert_null(wf_wheel_pop(&wheel, key + 9));
+	for (size_t i = 10; i > 0; i -= 2) {
+		assert_ptr_equal(
+			wf_wheel_pop(&wheel, key + 100), &timers[i - 2]);
+		wf_wheel_drop(&timers[i - 2]);
+		is_in[i - 2] = false;
+	}
+	assert_int_equal(wf_wheel_next(&wheel), INT64_MAX);
+	check();
+}
+
 /* ------------------------------------------------------------------------ */
 /* Pruning. */
 
@@ -382,6 +417,7 @@ int main(void)
 		cmocka_unit_test_setup(equal_keys_come_in_order, begin),
 		cmocka_unit_test_setup(
 			all_that_is_due_comes_and_nothing_else, begin),
+		cmocka_unit_test_setup(what_is_popped_goes_back_or_out, begin),
 		cmocka_unit_test_setup(dead_ones_are_dropped, begin),
 		cmocka_unit_test_setup(a_slot_is_pruned_as_a_whole, begin),
 		cmocka_unit_test_setup(a_crowd_is_not_asked, begin),
