@@ -156,9 +156,10 @@ struct weft_fiber {
 	_Atomic(uint32_t) state;	/* STATE; any thread */
 	_Atomic(uint32_t) ready_us;	/* READY; read by anyone */
 
-	/* Part 2: zero in a free one, but for the epoch. */
+	/* Part 2: zero in a free one, but for the epoch and ahead. */
 	_Atomic(uint64_t) wait wf_aligned(WF_CACHE_LINE);	/* WAIT */
-	_Atomic(const char *) name;
+	weft_fiber *ahead;		/* ready: one behind it in the queue,
+					   maybe; only to be fetched */
 	_Atomic(void *) entry;		/* its function, once it has a stack;
 					   in a scope from the beginning */
 	_Atomic(const char *) waits_for;	/* these three by the fiber */
@@ -169,6 +170,7 @@ struct weft_fiber {
 	uint32_t own;			/* OWN */
 
 	/* Part 3: seldom used; zero in a free one, but for timer. */
+	_Atomic(const char *) name;
 	weft_executor *executor;	/* abroad: where it runs; fixed */
 	weft_time limit;		/* by OWN_LIMIT: inherited; its own */
 	_Atomic(struct wf_scope *) member;	/* it was started in; fixed */

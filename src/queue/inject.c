@@ -36,6 +36,8 @@ size_t wf_inject_take(struct wf_inject *q, size_t max, struct wf_batch *out)
 	if (wf_batch_is_empty(&q->front))
 		turn(q);
 	n = wf_min_size(q->front.count, max);
+	if (n > 1 && q->fetch != NULL)
+		q->fetch(q->front.first, n);
 	if (n > 0)
 		wf_batch_cut(&q->front, n, &some);
 	/* [pair: inject.taken] Their push, which we saw, is seen too (I2). */

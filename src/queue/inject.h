@@ -46,6 +46,8 @@ struct wf_inject {
 	/* Part 2: those who take. */
 	struct wf_lock front_lock wf_aligned(WF_FALSE_SHARING);
 	struct wf_batch front;		/* by front_lock */
+	void (*fetch)(weft_task *first, size_t n);	/* fixed; NULL: none.
+					   n tasks will be taken */
 	_Atomic(uint64_t) taken;	/* written by front_lock, read by all */
 };
 

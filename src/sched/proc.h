@@ -63,6 +63,9 @@ struct wf_yielders {
 /* proc.slot, fixed: there is none. */
 #define WF_SLOT_SHUT ((wf_entry)2)
 
+/* Of so many that wait for events a processor knows where their frames are. */
+#define WF_PROC_WAITED 16
+
 /* What weft_metrics shows, as it is counted. */
 struct wf_counters {
 	_Atomic(uint64_t) ticks;
@@ -108,15 +111,18 @@ struct wf_proc {
 	struct wf_counters counters;
 	struct wf_fiber_cache fibers;
 	struct wf_stack_cache stacks;
+	const void *waited[WF_PROC_WAITED];	/* who did, lately: frames that
+					   may be gone, only to be fetched */
+	uint32_t waits;			/* how many did, in all */
 	struct wf_random random;
 	int64_t gap_ns;			/* how long it is idle, lately */
+	_Atomic(int64_t) idle_ns;	/* and was in all; read by anyone */
 	uint32_t inbox_turn;		/* lock-free: see sched/global.c */
 	bool tick_waits;		/* lock-free: for the queue's head to */
 	uint64_t tick_mark;		/* reach this; see sched/pick.c */
 
 	/* Part 3: others take from here. */
 	_Atomic(wf_entry) slot wf_aligned(WF_FALSE_SHARING);
-	_Atomic(int64_t) idle_ns;	/* and was in all; read by anyone */
 	struct wf_runq runq;
 	struct wf_inbox inbox;		/* sched/global.h */
 
@@ -216,7 +222,6 @@ static inline weft_task *wf_yielders_take(struct wf_proc *p)
 	y->first = task->next_;
 	if (wf_likely(count != 0))
 		wf_prefetch(y->first->next_);
-	}
 	wf_store_rlx(&y->count, count);
 	if (--y->round == 0)
 		wf_yielders_close(p, count);
@@ -234,11 +239,6 @@ static inline size_t wf_proc_backlog(struct wf_proc *p)
 		wf_load_rlx(&p->yielders.count);
 }
 
-/*
- * Open a processor: memory for its queue of capacity entries is the caller's.
- * -ENOMEM.  close: everything in it is empty.
- */
-wf_must_check int wf_proc_open(struct wf_proc *p, struct wf_group *group,
 /* So many timers fire at once even if the queue is full. */
 #define WF_PROC_FIRE_MIN 16
 
@@ -258,6 +258,11 @@ static inline bool wf_proc_fire(struct wf_proc *p, int64_t now_ns)
 		room > WF_PROC_FIRE_MIN ? room : WF_PROC_FIRE_MIN);
 }
 
+/*
+ * Open a processor: memory for its queue of capacity entries is the caller's.
+ * -ENOMEM.  close: everything in it is empty.
+ */
+wf_must_check int wf_proc_open(struct wf_proc *p, struct wf_group *group,
 	struct wf_inject *inject, uint32_t index, uint32_t id,
 	struct wf_stack_pool *stacks, _Atomic(wf_entry) *slots,
 	uint64_t capacity);

@@ -109,6 +109,7 @@ static void open_groups(struct weft_rt *rt)
 		uint64_t cells = bounded_cells(rt);
 
 		*g = (struct wf_group){ .rt = rt,
+			.inject.fetch = wf_crowd_fetch,
 			.policy = rt->policy,
 			.procs = &rt->procs[i * size],
 			.count = size,

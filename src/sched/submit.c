@@ -183,6 +183,39 @@ void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint)
 	}
 }
 
+/*
+ * A few go to the own queue.  More than fit there go to the global one, as they
+ * are; to push them one by one, until the queue overflows, comes to the same.
+ */
+void wf_crowd_wake(struct wf_crowd *c, struct wf_thread *t)
+{
+	struct wf_proc *p = t->proc;
+	weft_task *task;
+
+	if (c->batch.count <= p->runq.mask / 2) {
+		while ((task = wf_batch_take(&c->batch)) != NULL)
+			wf_push(p, wf_entry_of(task));
+		return;
+	}
+	wf_global_push(p->group, p, &c->batch);
+	if (wf_load_rlx(&p->coarse) != 0)
+		wf_wake_for_outside(p->group);
+}
+
+void wf_crowd_fetch(weft_task *first, size_t n)
+{
+	for (weft_task *task = first; n > 1; n--, task = task->next_) {
+		weft_fiber *f = wf_fiber_of(task);
+
+		if (!wf_task_is_fiber(task) || f->stack == NULL)
+			return;
+		if (f->ahead != NULL) {
+			wf_prefetch(f->ahead);
+			wf_prefetch(&f->ahead->wait);
+		}
+	}
+}
+
 void weft_wake(weft_fiber *f, weft_hint hint)
 {
 	wf_make_ready(f, hint);

@@ -94,4 +94,34 @@ void wf_make_ready(weft_fiber *f, weft_hint hint);
 /* The same for many; they may be of several runtimes. */
 void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint);
 
+/*
+ * Many fibers that become ready at once, all of the runtime of the thread we
+ * are on.  Each knows one that comes some way behind it: the queue they go to
+ * is a chain, and who follows it would wait for every link.  All-zero is empty.
+ */
+#define WF_CROWD_AHEAD 8
+
+struct wf_crowd {
+	struct wf_batch batch;
+	weft_fiber *latest[WF_CROWD_AHEAD];
+};
+
+/* In front.  Nobody runs f, and the caller has the right to wake it. */
+static inline void wf_crowd_add(
+	struct wf_crowd *c, struct wf_thread *t, weft_fiber *f)
+{
+	weft_fiber **at = &c->latest[c->batch.count % WF_CROWD_AHEAD];
+
+	f->ahead = *at;
+	*at = f;
+	wf_store_rlx(&f->ready_us, t->proc->clock_us);
+	wf_batch_put_back(&c->batch, &f->task);
+}
+
+/* Make all of them runnable. */
+void wf_crowd_wake(struct wf_crowd *c, struct wf_thread *t);
+
+/* n fibers or tasks from first on are about to be taken from a queue. */
+void wf_crowd_fetch(weft_task *first, size_t n);
+
 #endif

@@ -27,9 +27,13 @@
 
 enum { CLEAR, SET, BUSY };
 
+/* So many before a waiter is claimed its fiber is fetched. */
+#define WF_EVENT_LEAD 6
+
 struct event_waiter {
 	struct wf_waiter waiter; /* must be first */
 	weft_event *event;
+	const struct event_waiter *earlier; /* NULL: none; see claim_all */
 };
 
 _Static_assert(sizeof(weft_event) == 24, "weft_event is part of the ABI");
@@ -66,9 +70,75 @@ static void unlock(weft_event *e, uint32_t state)
 	wf_store_rel(word_of(e), state);
 }
 
+static bool commit(struct weft_awaiter *a, weft_fiber *f);
+
+/*
+ * n will be reached soon: fetch what will be touched of it.  Its frame should
+ * be there by now, and is asked for another one.  What comes after it.
+ */
+static struct wf_node *scout(struct wf_node *n)
+{
+	struct wf_waiter *w;
+
+	if (n == NULL)
+		return NULL;
+	w = n->waiter;
+	if (w->fiber != NULL) {
+		wf_prefetch(w->fiber);
+		wf_prefetch(&w->fiber->wait);
+	}
+	if (w->awaiter.commit == commit) {
+		const struct event_waiter *e = (struct event_waiter *)w;
+
+		if (e->earlier != NULL) {
+			wf_prefetch(e->earlier);
+			wf_prefetch(&e->earlier->event);
+		}
+	}
+	return n->prev;
+}
+
+/*
+ * Holding the lock: claim all who wait.  The fibers that t can make ready go to
+ * crowd, the nodes of others into the result.
+ *
+ * If they are many, their frames have long left the caches, and who goes from
+ * one to the next waits for each.  So each knows one that waited some time
+ * before it, and we go from the last to the first.  That one may be gone, or
+ * wait for something else: it is only fetched.
+ */
+static struct wf_node *claim_all(
+	struct wf_list *list, struct wf_thread *t, struct wf_crowd *crowd)
+{
+	struct wf_node *n = list->last, *ahead = n, *others = NULL, *prev;
+
+	*list = (struct wf_list){ 0 };
+	for (unsigned i = 0; i < WF_EVENT_LEAD; i++)
+		ahead = scout(ahead);
+	for (; n != NULL; n = prev) {
+		struct wf_waiter *w = n->waiter;
+
+		ahead = scout(ahead);
+		prev = n->prev;
+		n->list = NULL;
+		if (!wf_waiter_claim_fast(n))
+			continue;
+		if (wf_likely(t != NULL && w->fiber != NULL && !w->runs &&
+			    t->rt == wf_fiber_rt(w->fiber))) {
+			wf_crowd_add(crowd, t, w->fiber);
+		} else {
+			n->next = others;
+			others = n;
+		}
+	}
+	return others;
+}
+
 void weft_event_set(weft_event *e)
 {
-	struct wf_node *claimed;
+	struct wf_crowd crowd = { 0 };
+	struct wf_thread *t = wf_enter();
+	struct wf_node *others;
 
 	/*
 	 * [pair: event.reset] If this is from before a reset, who resets sees
@@ -77,9 +147,11 @@ void weft_event_set(weft_event *e)
 	if (wf_load_seq(word_of(e)) == SET)
 		return;
 	(void)lock(e);
-	claimed = wf_list_claim_all(list_of(e));
+	others = claim_all(list_of(e), t, &crowd);
 	unlock(e, SET);
-	wf_list_wake_all(claimed, WEFT_HINT_DEFAULT);
+	if (!wf_batch_is_empty(&crowd.batch))
+		wf_crowd_wake(&crowd, t);
+	wf_list_wake_all(others, WEFT_HINT_DEFAULT);
 }
 
 void weft_event_reset(weft_event *e)
@@ -139,6 +211,20 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 	return parked;
 }
 
+/* Who waited on this processor some time ago; w does now. */
+static const struct event_waiter *remember(const struct event_waiter *w)
+{
+	struct wf_thread *t = wf_enter();
+	const void **at, *earlier;
+
+	if (t == NULL || t->visitor)
+		return NULL;
+	at = &t->proc->waited[t->proc->waits++ % WF_PROC_WAITED];
+	earlier = *at;
+	*at = w;
+	return earlier;
+}
+
 int weft_event_wait(weft_event *e, weft_time deadline)
 {
 	struct event_waiter w;
@@ -149,6 +235,7 @@ int weft_event_wait(weft_event *e, weft_time deadline)
 		return 0;
 	}
 	w.event = e;
+	w.earlier = remember(&w);
 	err = wf_wait(&w.waiter, commit, "event", e, deadline);
 	/* Refused is as good as claimed: it was set. */
 	if (err >= 0)

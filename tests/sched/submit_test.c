@@ -186,6 +186,39 @@ static void another_runtime_is_outside(void **state)
 	rig_close(&r);
 }
 
+/* A few go to the own queue, more to the global one, all in order. */
+static void a_crowd_goes_where_there_is_room(void **state)
+{
+	enum { FEW = (CAPACITY - 1) / 2, MANY = WF_CROWD_AHEAD + 4 };
+	struct wf_crowd few = { 0 }, many = { 0 };
+	weft_fiber *f[MANY];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	rig_fibers(&r, f, MANY);
+	for (size_t i = FEW; i-- > 0;)
+		wf_crowd_add(&few, r.thread, f[i]);
+	wf_crowd_wake(&few, r.thread);
+	assert_int_equal(wf_runq_len(&r.p->runq), FEW);
+	assert_int_equal(wf_inject_len(r.p->inject), 0);
+	for (size_t i = 0; i < FEW; i++)
+		assert_int_equal(local_at(r.p, i), wf_entry_of(&f[i]->task));
+	for (size_t i = MANY; i-- > 0;)
+		wf_crowd_add(&many, r.thread, f[i]);
+	wf_crowd_wake(&many, r.thread);
+	assert_int_equal(wf_runq_len(&r.p->runq), FEW);
+	assert_int_equal(wf_inject_len(r.p->inject), MANY);
+	for (size_t i = 0; i < MANY; i++) {
+		assert_int_equal(wf_load_rlx(&f[i]->ready_us), CLOCK_US);
+		assert_ptr_equal(f[i]->ahead,
+			i + WF_CROWD_AHEAD < MANY ? f[i + WF_CROWD_AHEAD]
+						  : NULL);
+		assert_ptr_equal(take_global(r.p->group), &f[i]->task);
+	}
+	rig_close(&r);
+}
+
 static void run_nothing(weft_task *task)
 {
 	(void)task;
@@ -545,6 +578,7 @@ int main(void)
 		cmocka_unit_test(from_inside_the_hint_decides),
 		cmocka_unit_test(from_outside_all_go_to_the_global_queue),
 		cmocka_unit_test(another_runtime_is_outside),
+		cmocka_unit_test(a_crowd_goes_where_there_is_room),
 		cmocka_unit_test(plain_tasks_can_yield_too),
 		cmocka_unit_test(groups_with_sleepers_come_first),
 		cmocka_unit_test(a_full_queue_sends_its_older_half_away),

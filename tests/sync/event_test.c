@@ -62,6 +62,57 @@ static void who_gives_up_leaves_nothing(void **state)
 	assert_int_equal(word(&e), SET);
 }
 
+/* Who waited first goes on first; and if they are very many, all go on. */
+static weft_event starts;
+static unsigned arrived, gone;
+static bool in_order;
+
+static void arrive_and_go(void *arg)
+{
+	unsigned turn = arrived++;
+
+	(void)arg;
+	kit_expect(weft_event_wait(&starts, WEFT_FOREVER) == 0);
+	in_order &= turn == gone++;
+}
+
+static void *release(void *arg)
+{
+	unsigned n = *(unsigned *)arg;
+
+	weft_event_reset(&starts);
+	arrived = gone = 0;
+	in_order = true;
+	for (unsigned i = 0; i < n; i++)
+		kit_expect(weft_go(arrive_and_go, NULL) == 0);
+	while (arrived < n)
+		weft_yield();
+	weft_event_set(&starts);
+	kit_expect(starts.waiters_[0] == NULL && starts.waiters_[1] == NULL);
+	while (gone < n)
+		weft_yield();
+	return NULL;
+}
+
+static void all_go_on_in_order(void **state)
+{
+	unsigned n[] = { 1, 2, 7, 100, 1000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(n) / sizeof(n[0]); i++) {
+		weft_config cfg = { .workers = 1 };
+		weft_rt *rt = kit_start(&cfg);
+		weft_fiber *f;
+
+		assert_int_equal(
+			weft_rt_spawn(rt, &f, NULL, release, &n[i]), 0);
+		assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
+		kit_stop(rt);
+		/* Above that a turn of the global queue comes in between. */
+		assert_true(in_order || n[i] > 100);
+	}
+}
+
 /* One wait on two events, by nodes of a thread that is not there. */
 static void a_node_is_in_the_list_or_not(void **state)
 {
@@ -193,6 +244,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_word_says_what_it_is),
 		cmocka_unit_test(who_gives_up_leaves_nothing),
+		cmocka_unit_test(all_go_on_in_order),
 		cmocka_unit_test(a_node_is_in_the_list_or_not),
 		cmocka_unit_test(it_may_be_freed_when_the_wait_is_over),
 		cmocka_unit_test(giving_up_while_it_is_set_is_safe),
