@@ -18,6 +18,15 @@ static weft_fiber *fiber_of(struct wf_timer *timer)
 	return (weft_fiber *)((char *)timer - offsetof(weft_fiber, timer));
 }
 
+/* When the wait of f has to have ended: the key of its timer. */
+static int64_t latest_of(weft_fiber *f)
+{
+	int64_t until = wf_load_rlx(&f->until);
+	int64_t slack_ns = wf_load_rlx(&f->slack_ns);
+
+	return until < INT64_MAX - slack_ns ? until + slack_ns : until;
+}
+
 /* Nothing is put in or taken out any more.  Holding the lock. */
 static void publish(struct wf_timers *timers)
 {
@@ -38,7 +47,7 @@ static struct wf_timers *own(weft_fiber *f)
  * Hold the timers that f's timer is in, if it can stay there until its time has
  * come; else it is in none when this returns NULL.
  */
-static struct wf_timers *hold_old(weft_fiber *f, int64_t until)
+static struct wf_timers *hold_old(weft_fiber *f, int64_t latest)
 {
 	/*
 	 * [pair: timer.in] If it was dropped, who did it is through with it.
@@ -52,7 +61,7 @@ static struct wf_timers *hold_old(weft_fiber *f, int64_t until)
 	timers = wf_container_of(in, struct wf_timers, wheel);
 	wf_spin_lock(&timers->lock);
 	if (wf_load_rlx(&f->timer.in) == in) {
-		if (f->timer.key <= until)
+		if (f->timer.key <= latest)
 			return timers;
 		wf_wheel_remove(in, &f->timer);
 		publish(timers);
@@ -63,16 +72,16 @@ static struct wf_timers *hold_old(weft_fiber *f, int64_t until)
 
 struct wf_timers *wf_timers_hold(weft_fiber *f)
 {
-	int64_t until = wf_load_rlx(&f->until);
-	struct wf_timers *timers = hold_old(f, until);
+	int64_t latest = latest_of(f);
+	struct wf_timers *timers = hold_old(f, latest);
 
 	if (timers != NULL)
 		return timers;
 	timers = own(f);
 	wf_spin_lock(&timers->lock);
-	wf_wheel_insert(&timers->wheel, &f->timer, until);
-	if (until < wf_timers_next(timers)) {
-		wf_store_rlx(&timers->next, until);
+	wf_wheel_insert(&timers->wheel, &f->timer, latest);
+	if (latest < wf_timers_next(timers)) {
+		wf_store_rlx(&timers->next, latest);
 		timers->earlier = true;
 	}
 	return timers;
@@ -113,12 +122,28 @@ static bool fire(struct wf_wheel *wheel, weft_fiber *f, int64_t now_ns)
 	int64_t until = waits_until(f, wait);
 
 	if (until > now_ns) {
-		wf_wheel_put(wheel, &f->timer, until);
+		wf_wheel_put(wheel, &f->timer, latest_of(f));
 		return false;
 	}
 	wf_wheel_drop(&f->timer);
 	return until != INT64_MIN &&
 		wf_wait_claim(f, wait, WF_WAIT_LATE) == WF_CLAIM_WAKE;
+}
+
+/*
+ * The first timer, if its key has come, or if it may fire already: so all that
+ * may do so end together, and a processor wakes up seldom.
+ */
+static struct wf_timer *pop(struct wf_wheel *wheel, int64_t now_ns)
+{
+	struct wf_timer *first =
+		wf_wheel_due(wheel, wf_time_add(now_ns, WF_SLACK_MAX_NS));
+
+	if (first == NULL ||
+		(first->key > now_ns &&
+			wf_load_rlx(&fiber_of(first)->until) > now_ns))
+		return NULL;
+	return wf_wheel_pop(wheel, INT64_MAX - 1);
 }
 
 /*
@@ -133,8 +158,7 @@ static unsigned fire_some(struct wf_timers *timers, int64_t now_ns, size_t most,
 	unsigned n = 0, count = 0;
 
 	wf_spin_lock(&timers->lock);
-	while (n < most &&
-		(due[n] = wf_wheel_pop(&timers->wheel, now_ns)) != NULL) {
+	while (n < most && (due[n] = pop(&timers->wheel, now_ns)) != NULL) {
 		wf_prefetch(fiber_of(due[n]));
 		wf_prefetch(&fiber_of(due[n])->wait);
 		n++;
@@ -172,7 +196,9 @@ static int64_t ask(struct wf_timer *timer)
 {
 	weft_fiber *f = fiber_of(timer);
 
-	return waits_until(f, wf_load_rlx(&f->wait));
+	if (waits_until(f, wf_load_rlx(&f->wait)) == INT64_MIN)
+		return INT64_MIN;
+	return latest_of(f);
 }
 
 int64_t wf_timers_prune(struct wf_timers *timers)

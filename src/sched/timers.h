@@ -8,10 +8,13 @@
  * somewhere with a key that is not too late:
  *
  *	(T1) A fiber in a wait with a deadline has its timer in some timers,
- *	     with a key that is not after the deadline.
+ *	     with a key that is not after `until' and the slack of the wait.
  *	(T2) The lock of these timers was held when the wait became visible.  So
- *	     who holds it and finds the timer there sees the fiber's WAIT and
- *	     `until' as they belong together.
+ *	     who holds it and finds the timer there sees the fiber's WAIT,
+ *	     `until' and slack as they belong together.
+ *
+ * So who sleeps until the first key finds others whose deadline has come too,
+ * and ends these waits with it: one wake-up instead of many.
  *
  * Nobody ever takes a timer out because a wait has ended: that would cost every
  * wait which is woken in time as much as setting it did.  It stays, even when
@@ -46,6 +49,9 @@
 #include "fiber/fiber.h"
 #include "os/spin.h"
 #include "timer/wheel.h"
+
+/* A wait may be longer by this at most. */
+#define WF_SLACK_MAX_NS (1 << 19)
 
 /* All-zero is empty. */
 struct wf_timers {

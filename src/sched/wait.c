@@ -17,9 +17,8 @@
 /* A deadline that far ahead of a time that is not quite recent is ahead. */
 #define WF_WAIT_FAR_NS (100 * WF_NS_PER_MS)
 
-/* A wait may last longer by one part in so many, and at most so long. */
+/* A wait may last longer by one part in so many. */
 #define WF_WAIT_SLACK_SHIFT 10
-#define WF_WAIT_SLACK_MAX_NS (1 << 19)
 
 /* Has it passed?  now_ns becomes a time that is recent enough for it. */
 static bool is_past(struct wf_thread *t, weft_time deadline, int64_t *now_ns)
@@ -36,22 +35,14 @@ static bool is_past(struct wf_thread *t, weft_time deadline, int64_t *now_ns)
 }
 
 /*
- * When a wait until deadline is to end.  Those that end about together are made
- * to end together, at a multiple of the slack that the length of each allows:
- * it is one wake-up of a processor that sleeps, instead of many.
+ * How much longer than until deadline a wait may last, so that those which end
+ * about together end together.
  */
-static int64_t round_up(weft_time deadline, int64_t now_ns)
+static uint32_t slack(weft_time deadline, int64_t now_ns)
 {
 	int64_t most = (deadline - now_ns) >> WF_WAIT_SLACK_SHIFT;
-	int64_t step = 1;
 
-	if (most > WF_WAIT_SLACK_MAX_NS)
-		most = WF_WAIT_SLACK_MAX_NS;
-	if (most > 1)
-		step = (int64_t)1 << (63 - __builtin_clzll((uint64_t)most));
-	if (deadline > INT64_MAX - step)
-		return deadline;
-	return (deadline + step - 1) & -step;
+	return (uint32_t)(most < WF_SLACK_MAX_NS ? most : WF_SLACK_MAX_NS);
 }
 
 static int prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
@@ -77,7 +68,8 @@ static int prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
 	if (wf_unlikely(t->visitor) && wf_home_timers(wf_fiber_rt(f)) == NULL)
 		return -EAGAIN;
 	w->wait |= WF_WAIT_TIMED;
-	wf_store_rlx(&f->until, round_up(deadline, now_ns));
+	wf_store_rlx(&f->until, deadline);
+	wf_store_rlx(&f->slack_ns, slack(deadline, now_ns));
 	return 0;
 }
 

@@ -253,6 +253,40 @@ static void all_that_are_due_fire(void **state)
 	kit_play(crowd, 2);
 }
 
+/*
+ * The first may be late by a 1024th of its wait; who has come by then ends with
+ * it, though the key of its timer is later.
+ */
+static void *together(void *arg)
+{
+	weft_time at = weft_after(300 * WF_NS_PER_MS);
+	struct wf_proc *p = wf_enter()->proc;
+	int64_t slack_ns = 300 * WF_NS_PER_MS / 1024, key;
+	weft_time later = at + slack_ns / 2;
+
+	(void)arg;
+	wf_store_rlx(&fired, 0);
+	kit_expect(weft_go(crowd_main, &at) == 0);
+	kit_expect(weft_go(crowd_main, &later) == 0);
+	weft_yield();
+	key = wf_timers_next(&p->timers);
+	kit_expect(key > at && key <= at + 2 * slack_ns);
+	kit_expect(!wf_timers_fire(&p->timers, at - 1, SIZE_MAX));
+	while (weft_now() < later)
+		continue;
+	kit_expect(wf_timers_fire(&p->timers, later, SIZE_MAX));
+	kit_expect(wf_timers_next(&p->timers) == INT64_MAX);
+	while (wf_load_rlx(&fired) < 2)
+		weft_yield();
+	return NULL;
+}
+
+static void those_that_have_come_end_together(void **state)
+{
+	(void)state;
+	kit_play(together, 1);
+}
+
 /* More are due than there is room for: they wait where they are. */
 static void *in_turn(void *arg)
 {
@@ -299,6 +333,7 @@ int main(void)
 		cmocka_unit_test(timers_need_not_be_empty_at_the_end),
 		cmocka_unit_test(all_that_are_due_fire),
 		cmocka_unit_test(those_that_are_due_do_not_overflow),
+		cmocka_unit_test(those_that_have_come_end_together),
 	};
 
 	return cmocka_run_group_tests(tests, begin, NULL);
