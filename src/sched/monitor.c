@@ -36,13 +36,15 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 	uint64_t ticks = wf_load_rlx(&p->counters.ticks);
 	uint64_t ran = ticks - seen->ticks;
 	uint64_t backlog = wf_proc_backlog(p) + wf_global_backlog(p->group);
-	int64_t idle_ns = wf_load_rlx(&p->idle_ns);
-	int64_t busy_ns = now_ns - seen->moved_ns - (idle_ns - seen->idle_ns);
-	uint64_t mean = busy_ns > 0 ? (uint64_t)busy_ns : 0;
+	uint64_t mean = (uint64_t)(now_ns - seen->moved_ns);
 
 	if (ran > 0) {
+		int64_t idle_ns = wf_load_rlx(&p->idle_ns);
+		uint64_t idle = (uint64_t)(idle_ns - seen->idle_ns);
+
 		sight->moves = true;
-		mean /= ran;
+		/* Some of it may be from before: it was not counted then. */
+		mean = idle < mean ? (mean - idle) / ran : 0;
 		seen->ticks = ticks;
 		seen->moved_ns = now_ns;
 		seen->idle_ns = idle_ns;

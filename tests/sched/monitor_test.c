@@ -113,6 +113,12 @@ static void idle_time_is_no_tasks_time(void **state)
 	(void)look_after(MIN_NS, 20);
 	assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns), 2500);
 	assert_true(wf_load_rlx(&kit.procs[0].coarse));
+	/* It was counted late, and who picks nothing is not idle. */
+	(void)kit_woken();
+	wf_store_rlx(&kit.procs[0].idle_ns, WF_NS_PER_S);
+	(void)look_after(MIN_NS, 0);
+	assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns), MIN_NS);
+	assert_true(wf_load_rlx(&kit.procs[0].coarse));
 }
 
 /* Whom it wakes goes behind what is in the global queue. */
