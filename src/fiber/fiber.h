@@ -180,7 +180,7 @@ struct weft_fiber {
 	/* Part 4. */
 	_Atomic(int64_t) until		/* by TIMED: when its wait ends */
 		wf_aligned(WF_CACHE_LINE);
-	_Atomic(uint32_t) slack_ns;	/* and by how much later it may */
+	_Atomic(int64_t) latest;	/* the same: at the latest */
 	struct wf_timer timer;		/* by the lock of the heap it is in */
 };
 

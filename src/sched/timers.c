@@ -18,15 +18,6 @@ static weft_fiber *fiber_of(struct wf_timer *timer)
 	return (weft_fiber *)((char *)timer - offsetof(weft_fiber, timer));
 }
 
-/* When the wait of f has to have ended: the key of its timer. */
-static int64_t latest_of(weft_fiber *f)
-{
-	int64_t until = wf_load_rlx(&f->until);
-	int64_t slack_ns = wf_load_rlx(&f->slack_ns);
-
-	return until < INT64_MAX - slack_ns ? until + slack_ns : until;
-}
-
 /* Nothing is put in or taken out any more.  Holding the lock. */
 static void publish(struct wf_timers *timers)
 {
@@ -72,7 +63,7 @@ static struct wf_timers *hold_old(weft_fiber *f, int64_t latest)
 
 struct wf_timers *wf_timers_hold(weft_fiber *f)
 {
-	int64_t latest = latest_of(f);
+	int64_t latest = wf_load_rlx(&f->latest);
 	struct wf_timers *timers = hold_old(f, latest);
 
 	if (timers != NULL)
@@ -122,7 +113,7 @@ static bool fire(struct wf_wheel *wheel, weft_fiber *f, int64_t now_ns)
 	int64_t until = waits_until(f, wait);
 
 	if (until > now_ns) {
-		wf_wheel_put(wheel, &f->timer, latest_of(f));
+		wf_wheel_put(wheel, &f->timer, wf_load_rlx(&f->latest));
 		return false;
 	}
 	wf_wheel_drop(&f->timer);
@@ -198,7 +189,7 @@ static int64_t ask(struct wf_timer *timer)
 
 	if (waits_until(f, wf_load_rlx(&f->wait)) == INT64_MIN)
 		return INT64_MIN;
-	return latest_of(f);
+	return wf_load_rlx(&f->latest);
 }
 
 int64_t wf_timers_prune(struct wf_timers *timers)

@@ -8,10 +8,10 @@
  * somewhere with a key that is not too late:
  *
  *	(T1) A fiber in a wait with a deadline has its timer in some timers,
- *	     with a key that is not after `until' and the slack of the wait.
+ *	     with a key that is not after `latest'.
  *	(T2) The lock of these timers was held when the wait became visible.  So
  *	     who holds it and finds the timer there sees the fiber's WAIT,
- *	     `until' and slack as they belong together.
+ *	     `until' and `latest' as they belong together.
  *
  * So who sleeps until the first key finds others whose deadline has come too,
  * and ends these waits with it: one wake-up instead of many.

@@ -35,14 +35,16 @@ static bool is_past(struct wf_thread *t, weft_time deadline, int64_t *now_ns)
 }
 
 /*
- * How much longer than until deadline a wait may last, so that those which end
- * about together end together.
+ * When a wait until deadline has to end at the latest: it may last a little
+ * longer, so that those which end about together end together.
  */
-static uint32_t slack(weft_time deadline, int64_t now_ns)
+static int64_t latest(weft_time deadline, int64_t now_ns)
 {
-	int64_t most = (deadline - now_ns) >> WF_WAIT_SLACK_SHIFT;
+	int64_t slack = (deadline - now_ns) >> WF_WAIT_SLACK_SHIFT;
 
-	return (uint32_t)(most < WF_SLACK_MAX_NS ? most : WF_SLACK_MAX_NS);
+	if (slack > WF_SLACK_MAX_NS)
+		slack = WF_SLACK_MAX_NS;
+	return deadline < INT64_MAX - slack ? deadline + slack : deadline;
 }
 
 static int prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
@@ -69,7 +71,7 @@ static int prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
 		return -EAGAIN;
 	w->wait |= WF_WAIT_TIMED;
 	wf_store_rlx(&f->until, deadline);
-	wf_store_rlx(&f->slack_ns, slack(deadline, now_ns));
+	wf_store_rlx(&f->latest, latest(deadline, now_ns));
 	return 0;
 }
 
