@@ -47,6 +47,15 @@ static int64_t latest(weft_time deadline, int64_t now_ns)
 	return deadline < INT64_MAX - slack ? deadline + slack : deadline;
 }
 
+/*
+ * The fiber was cut.  If it runs for long the time it knows is not recent, and
+ * a deadline that has passed looked as if it were ahead.
+ */
+static wf_noinline int refuse(weft_time deadline)
+{
+	return deadline <= wf_os_now_ns() ? -ETIMEDOUT : -ECANCELED;
+}
+
 static int prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
 	weft_time deadline)
 {
@@ -59,7 +68,7 @@ static int prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
 	w->wait = epoch + WF_WAIT_EPOCH + (shield ? WF_WAIT_FIRM : 0);
 	if (!shield &&
 		(wf_load_rlx(&f->cut) != 0 || wf_load_rlx(&t->rt->stopping)))
-		return -ECANCELED;
+		return refuse(deadline);
 	if ((f->own & WF_OWN_LIMIT) && !shield && f->limit < deadline) {
 		deadline = f->limit;
 		if (is_past(t, deadline, &now_ns))

@@ -80,11 +80,23 @@ static void *no_time_cancelled(void *arg)
 	return no_time(arg);
 }
 
+/* It has run for so long that nobody has looked at the clock meanwhile. */
+static void *no_time_after_work(void *arg)
+{
+	weft_time until = weft_after(30 * NS_PER_MS);
+
+	while (weft_now() < until)
+		continue;
+	(void)weft_cancel(weft_self());
+	return no_time(arg);
+}
+
 static void no_time_is_no_sleep(void **state)
 {
 	(void)state;
 	play(1, no_time, NULL);
 	play(1, no_time_cancelled, NULL);
+	play(1, no_time_after_work, NULL);
 	(void)no_time(NULL);
 	assert_expected();
 }
