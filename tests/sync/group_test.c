@@ -58,8 +58,11 @@ static void who_gives_up_leaves_only_a_bit(void **state)
 
 	(void)state;
 	weft_group_add(&g, 1);
-	assert_int_equal(weft_group_wait(&g, weft_after(100 * WF_NS_PER_MS)),
-		-ETIMEDOUT);
+	/* If its time is up before it can wait it does not even queue. */
+	for (int i = 0; i < 50 && word(&g) == ONE; i++)
+		assert_int_equal(
+			weft_group_wait(&g, weft_after(10 * WF_NS_PER_MS)),
+			-ETIMEDOUT);
 	assert_int_equal(word(&g), ONE | WAITERS);
 	assert_null(g.waiters_[0]);
 	weft_group_done(&g); /* a drain of nobody */
@@ -83,7 +86,8 @@ static void wait_or_lower(void *arg, unsigned i)
 	weft_group_done(&shared);
 	wait_for_word(&shared, ONE | WAITERS);
 	kit_pause_us(1000);
-	kit_expect(word(&shared) == (ONE | WAITERS)); /* nobody has left */
+	/* Nobody has left; somebody may still be coming. */
+	kit_expect((word(&shared) & ~(uint64_t)LOCK) == (ONE | WAITERS));
 	kit_expect(shared.waiters_[0] != NULL);
 	weft_group_done(&shared);
 }
