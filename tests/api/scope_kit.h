@@ -62,12 +62,16 @@ static inline int close_scope(weft_scope *s)
 	return result;
 }
 
-/* Does a call that would wait do so, in this fiber? */
+/*
+ * Does a call that would wait do so, in this fiber?  If it should not, its time
+ * must not be up before it says so, whoever stops it.
+ */
 static inline int try_wait(void)
 {
+	int64_t ns = weft_cancelled() ? PATIENCE_NS : NS_PER_MS;
 	weft_event never = { 0 };
 
-	return weft_event_wait(&never, weft_after(NS_PER_MS));
+	return weft_event_wait(&never, weft_after(ns));
 }
 
 static inline void expect_free(void)
