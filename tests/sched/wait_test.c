@@ -470,6 +470,24 @@ static void cancel_now(struct wait *w)
 	wf_cut_mark(w->w.fiber, WF_CUT_CANCELLED);
 }
 
+/*
+ * It does not even try, and w is refused.  But who was just then stopped for
+ * longer than its clock may lag does try; so it has several goes.
+ */
+static bool past_is_past(struct wait *w)
+{
+	for (int i = 0; i < 50; i++) {
+		unsigned before = w->commits;
+		int err = wait_one(w, weft_now());
+
+		if (err != 1)
+			return err == -ETIMEDOUT && w->commits == before;
+		w->commits = before;
+		(void)weft_sleep(1); /* its processor looks at the clock */
+	}
+	return false;
+}
+
 /* What a fiber can do to its own wait, in its commit and before. */
 static void *ends_of_my_own(void *arg)
 {
@@ -479,7 +497,7 @@ static void *ends_of_my_own(void *arg)
 
 	kit_expect(wait_one(&w, WEFT_FOREVER) == 1);
 	kit_expect(wait_one(&w, WEFT_NOW) == -ETIMEDOUT);
-	kit_expect(wait_one(&w, weft_now()) == -ETIMEDOUT);
+	kit_expect(past_is_past(&w));
 	kit_expect(w.commits == 1);
 	/* Claimed while it is armed: nobody makes it ready. */
 	for (int i = 0; i < 2; i++) {
