@@ -89,20 +89,23 @@ static void it_tells_whose_deadline_came(void **state)
 /* ------------------------------------------------------------------------ */
 /* Abroad. */
 
+static int64_t nap_ns;
+
 static void *nap(void *arg)
 {
 	int *result = arg;
 
-	result[0] = weft_sleep(WF_NS_PER_MS);
+	result[0] = weft_sleep(nap_ns);
 	result[1] = weft_sleep(0);
 	return NULL;
 }
 
-static void spawn_and_join(weft_executor *e, int *result)
+static void spawn_and_join(weft_executor *e, int64_t ns, int *result)
 {
 	weft_fiber_attr attr = { .executor = e };
 	weft_fiber *f = NULL;
 
+	nap_ns = ns;
 	result[0] = result[1] = 1;
 	assert_int_equal(weft_spawn(&f, &attr, nap, result), 0);
 	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
@@ -127,12 +130,13 @@ static void without_a_thread_it_does_not_sleep(void **state)
 	(void)state;
 	assert_int_equal(wf_home_hold(&home), 0);
 	os_faults_plan(OS_FAULTS_THREAD, 1, OS_FAULTS_FOREVER);
-	spawn_and_join(e, result);
+	/* So long that it is not over before anybody looks for the thread. */
+	spawn_and_join(e, 20 * WF_NS_PER_S, result);
 	assert_int_equal(result[0], -EAGAIN);
 	assert_int_equal(result[1], 0);
 	os_faults_repair();
 	/* The next who needs it has it. */
-	spawn_and_join(e, result);
+	spawn_and_join(e, WF_NS_PER_MS, result);
 	assert_int_equal(result[0], 0);
 	assert_int_equal(result[1], 0);
 	wf_home_drop();
@@ -145,7 +149,7 @@ static void the_thread_goes_with_the_home(void **state)
 
 	(void)state;
 	for (int i = 0; i < 20; i++) {
-		spawn_and_join(weft_inline(), result);
+		spawn_and_join(weft_inline(), WF_NS_PER_MS, result);
 		assert_int_equal(result[0], 0);
 	}
 	assert_nothing_left();
