@@ -436,6 +436,7 @@ static struct game {
 	size_t held;		  /* what it had when it stopped */
 	size_t wrong;		  /* items it ran that it did not hold */
 	struct threads_goal goal; /* of the other consumers */
+	_Atomic(unsigned) ended;  /* of these */
 	struct threads_ledger ledger;
 } game;
 
@@ -511,7 +512,9 @@ static void consume(unsigned self)
 		if (n == 0)
 			threads_goal_idle(&game.goal, &patience);
 	}
-	gate_set(&gate.released);
+	/* The last: who still takes puts back what is not its share. */
+	if (wf_add_acqrel(&game.ended, 1) + 1 == CONSUMERS - 1)
+		gate_set(&gate.released);
 }
 
 static void push_items(unsigned to, size_t first, size_t n)
