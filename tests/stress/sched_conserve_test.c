@@ -526,7 +526,8 @@ static size_t one_burst(bool outside)
 static void measure_bursts(uint32_t workers, unsigned tasks, bool outside)
 {
 	weft_config cfg = { .workers = workers };
-	size_t n = kit_rounds(BURSTS);
+	/* Of fewer than half of them the median would say little. */
+	size_t n = wf_max_size(kit_rounds(BURSTS), BURSTS / 2);
 	int64_t wakes[BURSTS], median;
 
 	burst = (struct burst){ .workers = workers, .tasks = tasks };
