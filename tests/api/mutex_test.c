@@ -426,7 +426,8 @@ static void play_hog(bool thread)
 	weft_fiber *f[2] = { NULL, NULL };
 
 	memset(&hog, 0, sizeof(hog));
-	turns = rounds(TURNS);
+	/* Of fewer the median is one that the machine may have disturbed. */
+	turns = rounds(TURNS) < 9 ? 9 : rounds(TURNS);
 	assert_int_equal(weft_rt_spawn(rt, &f[0], NULL, hog_it, NULL), 0);
 	if (thread)
 		threads_run(1, take_turns_on_thread, NULL);
