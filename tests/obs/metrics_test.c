@@ -92,7 +92,8 @@ static void any_size_is_served(void **state)
 		weft_metrics_read(rt, (weft_metrics *)words, 0), -EINVAL);
 	assert_int_equal(
 		weft_metrics_proc(rt, 0, (weft_metrics *)words, 0), -EINVAL);
-	while (wf_load_rlx(&rt->groups->sleeping) == 0)
+	/* It counts that it sleeps after it has said so. */
+	while (wf_load_rlx(&rt->procs->counters.parks) == 0)
 		wf_os_thread_yield();
 	wf_store_rlx(&rt->procs->counters.ticks, UINT64_MAX);
 	for (size_t size = 1; size < BYTES; size += 3) {
