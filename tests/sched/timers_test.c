@@ -147,6 +147,15 @@ static void an_earlier_deadline_moves_it(void **state)
 /* ------------------------------------------------------------------------ */
 /* When its time has come. */
 
+static _Atomic(bool) over;
+
+static void yield_on(void *arg)
+{
+	while (!wf_load_rlx(&over))
+		weft_yield();
+	weft_group_done(arg);
+}
+
 /* It is set for soon; the wait that goes on then has a later deadline. */
 static void *goes_on(void *arg)
 {
@@ -161,10 +170,25 @@ static void *goes_on(void *arg)
 	return NULL;
 }
 
+/* One that does not sleep meanwhile, and so does not set it right before. */
+static void *goes_on_beside(void *arg)
+{
+	weft_group ended = { 0 };
+
+	wf_store_rlx(&over, false);
+	weft_group_add(&ended, 1);
+	kit_expect(weft_go(yield_on, &ended) == 0);
+	(void)goes_on(arg);
+	wf_store_rlx(&over, true);
+	kit_expect(weft_group_wait(&ended, WEFT_FOREVER) == 0);
+	return NULL;
+}
+
 static void one_that_is_too_early_is_set_again(void **state)
 {
 	(void)state;
 	kit_play(goes_on, 1);
+	kit_play(goes_on_beside, 1);
 }
 
 static void *computes(void *arg)
