@@ -57,6 +57,7 @@
 void threads_run(unsigned n, void (*fn)(void *arg, unsigned i), void *arg);
 size_t threads_rounds(size_t n);
 uint64_t threads_seed(void);
+bool threads_on_valgrind(void);
 
 /* How many of n rounds to do: fewer on valgrind and with ThreadSanitizer. */
 static inline size_t rounds(size_t n)

@@ -71,14 +71,15 @@ static void fibers_and_threads_are_in_it_one_at_a_time(void **state)
 /* Executors, too: those of a pool and of a thread that runs one itself. */
 static void fibers_of_any_executor_share_it(void **state)
 {
-	size_t each = rounds(1000);
+	static size_t each; /* if we give up, they go on */
 	weft_executor *pool, *manual;
 	weft_fiber_attr attr = { 0 };
 	weft_fiber *f[8];
-	bool ran = false;
+	size_t ran = 0;
 
 	(void)state;
 	memset(&sum, 0, sizeof(sum));
+	each = rounds(1000);
 	assert_int_equal(weft_pool_create(&pool, 2), 0);
 	assert_int_equal(weft_manual_create(&manual), 0);
 	for (size_t i = 0; i < 8; i++) {
@@ -90,12 +91,17 @@ static void fibers_of_any_executor_share_it(void **state)
 		int err;
 
 		while ((err = weft_join(f[i], NULL, WEFT_NOW)) != 0 &&
-			weft_now() < until)
-			ran |= weft_manual_run(manual, 10) > 0;
+			weft_now() < until) {
+			size_t n = weft_manual_run(manual, 10);
+
+			if (n == 0) /* it is for the pool to go on */
+				nap_ns(20 * NS_PER_US);
+			ran += n;
+		}
 		assert_int_equal(err, 0);
 	}
 	assert_expected();
-	assert_true(ran);
+	assert_true(ran > 0);
 	assert_int_equal(sum.b, 8 * each);
 	assert_int_equal(weft_executor_destroy(manual), 0);
 	assert_int_equal(weft_executor_destroy(pool), 0);
@@ -446,7 +452,8 @@ static void play_hog(bool thread)
 		(double)turns_ns[turns - 1] / 1e6,
 		(unsigned long long)atomic_load(&hog.sections));
 	/* The machine has other things to do now and then: the median. */
-	assert_true(turns_ns[turns / 2] < 50 * NS_PER_MS);
+	if (!threads_on_valgrind())
+		assert_true(turns_ns[turns / 2] < 50 * NS_PER_MS);
 }
 
 static void a_hog_is_made_to_hand_over(void **state)

@@ -114,6 +114,11 @@ size_t threads_rounds(size_t n)
 	return wf_max_size(n * percent / 100, 1);
 }
 
+bool threads_on_valgrind(void)
+{
+	return wf_on_valgrind();
+}
+
 int64_t threads_until_ns(unsigned ms)
 {
 	int64_t scaled = (int64_t)(ms * scale(100) / 100);

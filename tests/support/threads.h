@@ -30,6 +30,9 @@ uint64_t threads_seed(void);
 /* How many of n rounds to do: fewer on valgrind; at least 1. */
 size_t threads_rounds(size_t n);
 
+/* Does valgrind run us, one thread at a time?  Then times say nothing. */
+bool threads_on_valgrind(void);
+
 /* The monotonic clock: now, and when a test that takes so long should end. */
 int64_t threads_now_ns(void);
 int64_t threads_until_ns(unsigned ms);
