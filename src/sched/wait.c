@@ -36,7 +36,9 @@ static bool is_past(struct wf_thread *t, weft_time deadline, int64_t *now_ns)
 
 /*
  * When a wait until deadline has to end at the latest: it may last a little
- * longer, so that those which end about together end together.
+ * longer, so that those which end about together end together.  By a power of
+ * two, so that those which are about equally long and have the same deadline
+ * end in the order in which they began.
  */
 static int64_t latest(weft_time deadline, int64_t now_ns)
 {
@@ -44,6 +46,8 @@ static int64_t latest(weft_time deadline, int64_t now_ns)
 
 	if (slack > WF_SLACK_MAX_NS)
 		slack = WF_SLACK_MAX_NS;
+	if (slack > 1)
+		slack = (int64_t)1 << (63 - __builtin_clzll((uint64_t)slack));
 	return deadline < INT64_MAX - slack ? deadline + slack : deadline;
 }
 

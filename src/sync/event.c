@@ -121,7 +121,7 @@ static struct wf_node *claim_all(
 		ahead = scout(ahead);
 		prev = n->prev;
 		n->list = NULL;
-		if (!wf_waiter_claim_fast(n))
+		if (!wf_waiter_claim_fast(n) && !wf_waiter_claim(n))
 			continue;
 		if (wf_likely(t != NULL && w->fiber != NULL && !w->runs &&
 			    t->rt == wf_fiber_rt(w->fiber))) {

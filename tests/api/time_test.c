@@ -289,12 +289,6 @@ static void signals_do_not_wake_a_thread(void **state)
 /* ------------------------------------------------------------------------ */
 /* Order. */
 
-/*
- * Longer waits may be late by more: one that began earlier would end later.
- * By this at most, and of what is a multiple of it nobody is late.
- */
-#define SLACK_NS (INT64_C(1) << 19)
-
 static weft_time common;
 static _Atomic(int) arrivals;
 
@@ -308,20 +302,23 @@ static void *in_order(void *arg)
 	return NULL;
 }
 
-/* False: that was before all of them slept. */
+/*
+ * False: all of them slept too late.  A wait that is longer may be later, by
+ * the next power of two; then one that began earlier might end after others.
+ */
 static bool all_after(int64_t ns)
 {
 	weft_fiber *f[SOME];
 	bool in_time;
 
-	common = (weft_after(ns) | (SLACK_NS - 1)) + 1;
+	common = weft_after(ns);
 	atomic_store(&arrivals, 0);
 	atomic_store(&begun, 0);
 	for (int i = 0; i < SOME; i++)
 		f[i] = spawn(in_order, &results[i]);
 	/* There is one worker: who has begun sleeps when we run. */
 	expect(await_yielding(atomic_load(&begun) == SOME));
-	in_time = weft_now() < common;
+	in_time = common - weft_now() > ns / 3 * 2;
 	for (int i = 0; i < SOME; i++)
 		(void)join(f[i]);
 	for (int i = 0; in_time && i < SOME; i++)
@@ -335,14 +332,15 @@ static void *all_at_once(void *arg)
 	int64_t ns = *(int64_t *)arg;
 
 	while (!all_after(ns) && ns < PATIENCE_NS / 2)
-		ns *= 2;
+		ns *= 4;
 	expect(ns < PATIENCE_NS / 2);
 	return NULL;
 }
 
 static void equal_times_come_in_order(void **state)
 {
-	int64_t ns[] = { 10 * NS_PER_MS, 150 * NS_PER_MS };
+	/* Nearly the next power of two. */
+	int64_t ns[] = { INT64_C(15) << 20, INT64_C(15) << 23 };
 
 	(void)state;
 	play(1, all_at_once, &ns[0]);
