@@ -40,7 +40,7 @@ enum wf_gate_phase {
 /* All-zero is ready for the first look. */
 struct wf_gate {
 	enum wf_gate_phase phase;
-	bool backlog;		/* at the last look */
+	bool backlog;		/* at the last look: for who sleeps */
 	bool settled;		/* TRIAL: it is being measured */
 	int64_t since_ns;	/* of the phase, or of the present window */
 	int64_t until_ns;	/* OPEN, SHUT: when it ends */
@@ -51,7 +51,9 @@ struct wf_gate {
 
 /*
  * A look at now_ns, when the group had run ticks tasks in all; backlog: there
- * are fine tasks that others could take.  Returns whether the gate is open.
+ * are fine tasks that others could take, and somebody who could but sleeps.
+ * While all are busy there is nothing to compare: the rate alone would be that
+ * of all, and no trial could raise it.  Returns whether the gate is open.
  */
 bool wf_gate_look(
 	struct wf_gate *gate, int64_t now_ns, uint64_t ticks, bool backlog);

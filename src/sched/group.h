@@ -65,6 +65,8 @@ struct wf_group {
 	struct wf_gate gate;
 	uint64_t searchers;		/* searching, at the last looks */
 	int64_t searchers_ns;		/* since when */
+	uint64_t steals;		/* of all, at the last look */
+	int64_t stolen_ns;		/* when that last changed */
 
 	struct wf_inject inject;	/* see sched/global.h */
 	struct wf_bounded bounded;

@@ -23,11 +23,12 @@
 
 /* What a look at a group brought together. */
 struct sight {
-	uint64_t ticks; /* of all processors, since ever */
-	bool coarse;	/* some processor has coarse tasks */
-	bool fine;	/* some fine ones could be stolen */
-	bool moves;	/* some processor picks tasks */
-	bool help;	/* somebody should be woken */
+	uint64_t ticks;	 /* of all processors, since ever */
+	uint64_t steals; /* the same */
+	bool coarse;	 /* some processor has coarse tasks */
+	bool fine;	 /* some fine ones could be stolen */
+	bool moves;	 /* some processor picks tasks */
+	bool help;	 /* somebody should be woken */
 };
 
 static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
@@ -64,13 +65,24 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 	sight->coarse |= wf_is_coarse(p);
 }
 
-/* Thieves need not come to who has had no coarse tasks for long. */
-static void share(struct wf_group *g, bool open, int64_t now_ns)
+/*
+ * Thieves need not come to who has had no coarse tasks for long, if they may
+ * not take others, or took nothing for as long: a thief can open it again.
+ */
+static void share(
+	struct wf_group *g, bool open, uint64_t steals, int64_t now_ns)
 {
+	bool calm;
+
+	if (steals != g->steals) {
+		g->steals = steals;
+		g->stolen_ns = now_ns;
+	}
+	calm = now_ns - g->stolen_ns > WF_MONITOR_CALM_NS;
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct wf_proc *p = &g->procs[i];
 
-		if (!open && now_ns - p->calm_ns > WF_MONITOR_CALM_NS)
+		if ((calm || !open) && now_ns - p->calm_ns > WF_MONITOR_CALM_NS)
 			wf_share_close(p);
 	}
 }
@@ -128,6 +140,7 @@ static bool look_at_group(
 		else
 			look_at_proc(p, &seen[i], now_ns, &sight);
 		sight.ticks += seen[i].ticks;
+		sight.steals += wf_load_rlx(&p->counters.steals);
 	}
 	if (wf_global_len(g) > 0) {
 		sight.coarse |= !sight.moves;
@@ -135,9 +148,11 @@ static bool look_at_group(
 		sight.fine |= !sight.coarse;
 	}
 	wf_store_rlx(&g->coarse, sight.coarse);
-	open = wf_gate_look(&g->gate, now_ns, sight.ticks, sight.fine);
+	/* With nobody asleep there is no help to be had. */
+	open = wf_gate_look(
+		&g->gate, now_ns, sight.ticks, sight.fine && sleeping != 0);
 	wf_store_rlx(&g->gate_open, open);
-	share(g, open, now_ns);
+	share(g, open, sight.steals, now_ns);
 	if (is_searched(g, now_ns))
 		return false;
 	if (sleeping == 0)

@@ -30,9 +30,11 @@
  *	(H2) The membarrier is a full fence in the holder: either it has set
  *	     busy before, and we see that; or it will see shared.
  *
- * The monitor does both, when it sends help and when none was needed for long;
- * a thief shares too, if it finds a holder that computes.  Where there is no
- * membarrier everything is shared for good, and with one processor nothing.
+ * The monitor does both, when it sends help and when none was needed for long,
+ * nor taken, though the gate be open: picking against thieves who do not come
+ * made fine tasks half as fast again.  A thief shares too, if it finds a holder
+ * that computes.  Where there is no membarrier everything is shared for good,
+ * and with one processor nothing.
  *
  * The list of yielders goes the same way: alone, the holder touches it by plain
  * accesses while busy is 1; shared, everybody holds its lock.  A fiber that

@@ -337,6 +337,42 @@ static void a_queue_that_needed_no_help_for_long_is_alone_again(void **state)
 	assert_false(wf_load_rlx(&p->open));
 }
 
+/* Thieves took nothing for long: those who have work may have it alone. */
+static void so_is_one_behind_an_open_gate_that_nobody_robs(void **state)
+{
+	struct wf_proc *p = &kit.procs[0];
+
+	(void)state;
+	if (!kit.rt.membarrier)
+		skip_because("no membarrier: all is shared for good");
+	g->gate.phase = WF_GATE_OPEN;
+	assert_true(wf_share_open(p));
+	for (int ms = 0; ms < 4; ms++) {
+		wf_bump(&kit.procs[1].counters.steals, 1);
+		(void)look_after(WF_NS_PER_MS, 10000);
+	}
+	assert_true(wf_load_rlx(&p->shared));
+	for (int ms = 0; ms < 3; ms++)
+		(void)look_after(WF_NS_PER_MS, 10000);
+	assert_true(wf_load_rlx(&g->gate_open));
+	assert_false(wf_load_rlx(&p->shared));
+}
+
+/* Who could help does so already: there is nothing to measure. */
+static void the_gate_is_not_measured_while_nobody_sleeps(void **state)
+{
+	(void)state;
+	g->gate.phase = WF_GATE_ALONE;
+	for (uint32_t i = 1; i < PROCS; i++)
+		kit_run(i);
+	kit_fill(0, 7);
+	for (int i = 0; i < 20; i++)
+		(void)look_after(200 * WF_NS_PER_US, 10000);
+	assert_int_equal(g->gate.phase, WF_GATE_ALONE);
+	assert_int_equal(g->gate.alone, 0);
+	assert_false(wf_gate_is_busy(&g->gate));
+}
+
 /* ------------------------------------------------------------------------ */
 /* (M1), with a monitor that runs. */
 
@@ -422,6 +458,8 @@ int main(void)
 		TEST(a_task_in_an_inbox_that_nobody_looks_at),
 		TEST(the_first_look_forgets),
 		TEST(a_queue_that_needed_no_help_for_long_is_alone_again),
+		TEST(so_is_one_behind_an_open_gate_that_nobody_robs),
+		TEST(the_gate_is_not_measured_while_nobody_sleeps),
 		TEST(it_never_sleeps_while_a_processor_runs),
 	};
 
