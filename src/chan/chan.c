@@ -316,13 +316,15 @@ static wf_noinline int recv_rest(weft_chan *c, void *v, weft_time deadline)
 	return go_on(c, WF_CHAN_RECV, v, deadline);
 }
 
-/* What will be touched if who waited last is to go on. */
+/* What will be touched if who waited last is to go on; a thread has nothing. */
 wf_inline void expect(weft_chan *c)
 {
 	const weft_fiber *f = wf_load_rlx(&c->guest);
 
-	wf_prefetch(&f->wait);
-	wf_prefetch(f);
+	if (wf_likely(f != NULL)) {
+		wf_prefetch(&f->wait);
+		wf_prefetch(f);
+	}
 }
 
 int weft_chan_send(weft_chan *c, const void *v, weft_time deadline)

@@ -51,7 +51,9 @@ struct weft_chan {
 	struct wf_list waiters[2];	/* by lock */
 	size_t capacity;		/* fixed */
 	size_t elem_bytes;		/* fixed */
-	_Atomic(weft_fiber *) guest;	/* who waited last; may be gone */
+	_Atomic(weft_fiber *) guest;	/* who waited last, for prefetching: it
+					   may be gone.  NULL: nobody, or a
+					   thread */
 	size_t count;			/* elements in the ring; by lock */
 	size_t head;			/* where the oldest is; by lock */
 	_Atomic(size_t) refs;
