@@ -180,9 +180,11 @@ static int64_t look_at_timers(struct weft_rt *rt, int64_t now_ns)
 
 	for (uint32_t i = 0; i < rt->proc_count; i++) {
 		struct wf_timers *timers = &rt->procs[i].timers;
-		int64_t late_ns = patience_ns(&rt->procs[i]);
+		int64_t late_ns = WF_MONITOR_LATE_NS;
 		int64_t next = wf_timers_next(timers);
 
+		if (next <= now_ns - late_ns)
+			late_ns = patience_ns(&rt->procs[i]);
 		if (next <= now_ns - late_ns) {
 			(void)wf_timers_fire(timers, now_ns, SIZE_MAX);
 			next = wf_timers_next(timers);

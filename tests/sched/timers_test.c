@@ -269,12 +269,13 @@ static void timers_need_not_be_empty_at_the_end(void **state)
 /* ------------------------------------------------------------------------ */
 /* Many at once, more than are fired under the lock in one go. */
 
-static _Atomic(uint32_t) fired;
+static _Atomic(uint32_t) begun, fired;
 
 static void crowd_main(void *arg)
 {
 	weft_time at = *(weft_time *)arg;
 
+	(void)wf_add_rlx(&begun, 1);
 	kit_expect(weft_group_wait(&never, at) == -ETIMEDOUT);
 	kit_expect(weft_now() >= at);
 	(void)wf_add_rlx(&fired, 1);
@@ -305,30 +306,45 @@ static void all_that_are_due_fire(void **state)
 
 /*
  * The first may be late by a 1024th of its wait; who has come by then ends with
- * it, though the key of its timer is later.
+ * it, though the key of its timer is later.  False: it took so long that the
+ * monitor may have seen to it.
  */
-static void *together(void *arg)
+static bool end_together(void)
 {
 	weft_time at = weft_after(300 * WF_NS_PER_MS);
 	struct wf_proc *p = wf_enter()->proc;
 	int64_t slack_ns = 300 * WF_NS_PER_MS / 1024, key;
 	weft_time later = at + slack_ns / 2;
+	bool early, both, in_time;
 
-	(void)arg;
 	wf_store_rlx(&fired, 0);
 	kit_expect(weft_go(crowd_main, &at) == 0);
 	kit_expect(weft_go(crowd_main, &later) == 0);
 	weft_yield();
 	key = wf_timers_next(&p->timers);
-	kit_expect(key > at && key <= at + 2 * slack_ns);
-	kit_expect(!wf_timers_fire(&p->timers, at - 1, SIZE_MAX));
+	early = wf_timers_fire(&p->timers, at - 1, SIZE_MAX);
 	while (weft_now() < later)
 		continue;
-	kit_expect(wf_timers_fire(&p->timers, later, SIZE_MAX));
-	kit_expect(wf_timers_next(&p->timers) == INT64_MAX);
+	both = wf_timers_fire(&p->timers, later, SIZE_MAX) &&
+		wf_timers_next(&p->timers) == INT64_MAX;
+	in_time = weft_now() < later + WF_NS_PER_MS / 2;
+	if (in_time) {
+		kit_expect(key > at && key <= at + 2 * slack_ns);
+		kit_expect(!early && both);
+	}
 	while (wf_load_rlx(&fired) < 2)
 		weft_yield();
-	return NULL;
+	return in_time;
+}
+
+static void *together(void *arg)
+{
+	int tries = 50;
+
+	while (!end_together() && tries > 0)
+		tries--;
+	kit_expect(tries > 0);
+	return arg;
 }
 
 static void those_that_have_come_end_together(void **state)
@@ -337,25 +353,38 @@ static void those_that_have_come_end_together(void **state)
 	kit_play(together, 1);
 }
 
-/* More are due than there is room for: they wait where they are. */
-static void *in_turn(void *arg)
+/*
+ * More are due than there is room for: they wait where they are.  False: some
+ * went elsewhere.  The monitor, too, would send them there, if we are stopped.
+ */
+static bool come_in_turn(void)
 {
-	enum { MANY = 1000 };
+	enum { MANY = 400 };
 	weft_time at = weft_after(300 * WF_NS_PER_MS);
 	struct wf_counters *c = &wf_enter()->proc->counters;
 	uint64_t before;
 
-	(void)arg;
+	wf_store_rlx(&begun, 0);
 	wf_store_rlx(&fired, 0);
 	for (int i = 0; i < MANY; i++)
 		kit_expect(weft_go(crowd_main, &at) == 0);
-	(void)weft_sleep(WF_NS_PER_MS);
+	while (wf_load_rlx(&begun) < MANY)
+		weft_yield();
 	before = wf_load_rlx(&c->offloads);
 	kit_expect(weft_sleep_until(at) == 0);
 	while (wf_load_rlx(&fired) < MANY)
 		(void)weft_sleep(WF_NS_PER_MS);
-	kit_expect(wf_load_rlx(&c->offloads) == before);
-	return NULL;
+	return wf_load_rlx(&c->offloads) == before;
+}
+
+static void *in_turn(void *arg)
+{
+	int tries = 20;
+
+	while (!come_in_turn() && tries > 0)
+		tries--;
+	kit_expect(tries > 0);
+	return arg;
 }
 
 static void those_that_are_due_do_not_overflow(void **state)
