@@ -373,6 +373,7 @@ static void one_wait(weft_fiber *f, int64_t until)
 	enum wf_claim claim;
 
 	wf_store_rlx(&f->until, until);
+	wf_store_rlx(&f->latest, until);
 	timers = wf_timers_hold(f);
 	/* [pair: fiber.wake] As in sched/wait.c. */
 	wf_store_rel(&f->wait, wait | WF_WAIT_PARKED);
