@@ -353,37 +353,37 @@ static void those_that_have_come_end_together(void **state)
 	kit_play(together, 1);
 }
 
-/*
- * More are due than there is room for: they wait where they are.  False: some
- * went elsewhere.  The monitor, too, would send them there, if we are stopped.
- */
-static bool come_in_turn(void)
+static void wait_long(void *arg)
 {
-	enum { MANY = 400 };
-	weft_time at = weft_after(300 * WF_NS_PER_MS);
-	struct wf_counters *c = &wf_enter()->proc->counters;
+	(void)wf_add_rlx(&begun, 1);
+	kit_expect(weft_group_wait(&never, *(weft_time *)arg) == -ETIMEDOUT);
+	(void)wf_add_rlx(&fired, 1);
+}
+
+/*
+ * More are due than there is room for: they wait where they are.  It is long
+ * before their time, of which only we say that it has come; else the monitor,
+ * if we are slow, would send them elsewhere.
+ */
+static void *in_turn(void *arg)
+{
+	enum { MANY = 1000 };
+	weft_time at = weft_after(1000 * WF_NS_PER_S);
+	struct wf_proc *p = wf_enter()->proc;
 	uint64_t before;
 
 	wf_store_rlx(&begun, 0);
 	wf_store_rlx(&fired, 0);
 	for (int i = 0; i < MANY; i++)
-		kit_expect(weft_go(crowd_main, &at) == 0);
+		kit_expect(weft_go(wait_long, &at) == 0);
 	while (wf_load_rlx(&begun) < MANY)
 		weft_yield();
-	before = wf_load_rlx(&c->offloads);
-	kit_expect(weft_sleep_until(at) == 0);
-	while (wf_load_rlx(&fired) < MANY)
-		(void)weft_sleep(WF_NS_PER_MS);
-	return wf_load_rlx(&c->offloads) == before;
-}
-
-static void *in_turn(void *arg)
-{
-	int tries = 20;
-
-	while (!come_in_turn() && tries > 0)
-		tries--;
-	kit_expect(tries > 0);
+	before = wf_load_rlx(&p->counters.offloads);
+	while (wf_load_rlx(&fired) < MANY) {
+		kit_expect(wf_proc_fire(p, at + WF_NS_PER_S));
+		weft_yield();
+	}
+	kit_expect(wf_load_rlx(&p->counters.offloads) == before);
 	return arg;
 }
 
