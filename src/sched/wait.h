@@ -12,8 +12,8 @@
  *	  leave the stack
  *	  commit:
  *	    lock the object		  lock the object
- *	    look again			  take a node out of the list
- *	    node into the list		  wf_waiter_claim: won?  hand over
+ *	    look again			  wf_waiter_claim: won?
+ *	    node into the list		  take its node out of the list
  *	    wf_waiter_park		  unlock: the last access to the object
  *	    unlock			  wf_waiter_wake: the last to the waiter
  *
@@ -37,7 +37,7 @@
  * The fiber notes what it waits for, on which object, since about when; that
  * costs three stores and is always on.
  *
- * Reads next: sync/event.c, an object that is waited on.
+ * Reads next: sched/wait_here.h, the wait itself; then sync/event.c, an object.
  */
 #ifndef WF_SCHED_WAIT_H
 #define WF_SCHED_WAIT_H
@@ -123,8 +123,9 @@ wf_must_check bool wf_waiter_settle(struct wf_waiter *w);
 wf_must_check bool wf_waiter_disarm(struct wf_waiter *w);
 
 /*
- * Holding the object's lock, and the node being out of the list: be the one who
- * ends the wait.  False: it was ended otherwise, do not touch it again.
+ * Holding the object's lock: be the one who ends the wait.  False: it was ended
+ * otherwise; the node may still be taken out, and is not ours once the lock is
+ * given back.
  */
 wf_must_check bool wf_waiter_claim(struct wf_node *n);
 
