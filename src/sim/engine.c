@@ -435,6 +435,7 @@ void wf_sim_run(const struct wf_sim_run *how)
 	wf_sim_locks_reset();
 	wf_sim_trace_reset();
 	wf_sim_program_restore();
+	s->runs++;
 	s->running = false;
 	s->threads = s->ready = s->timed = s->quiet = 0;
 	s->steps = 0;

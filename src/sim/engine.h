@@ -133,6 +133,8 @@ struct wf_sim_run {
 #define WF_SIM_LIST 0x80000000u		/* by a list of decisions */
 
 struct wf_sim {
+	uint64_t runs;			/* begun */
+
 	/* The run. */
 	bool running;
 	bool active;			/* and not in a check of the user's */

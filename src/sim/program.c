@@ -42,7 +42,7 @@ static struct {
 	char altstack[WF_SIM_ALTSTACK];
 	stack_t old_altstack;
 	struct sigaction old[WF_SIM_CRASHES];
-	uint64_t seen_steps;
+	uint64_t seen_run, seen_digest; /* when the timer rang last */
 } * pr;
 
 /* The part of a writable segment that stays writable. */
@@ -201,10 +201,11 @@ static void on_crash(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
 	if (sig == SIGVTALRM) {
-		uint64_t now = wf_sim->digest;
-		bool moves = now != pr->seen_steps || !wf_sim->running;
+		bool moves = wf_sim->runs != pr->seen_run ||
+			wf_sim->digest != pr->seen_digest || !wf_sim->running;
 
-		pr->seen_steps = now;
+		pr->seen_run = wf_sim->runs;
+		pr->seen_digest = wf_sim->digest;
 		if (moves)
 			return;
 		wf_sim_fail("endless loop", NULL,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "base/units.h"
 #include "sim/heap.h"
 #include "sim/trace.h"
 
@@ -80,7 +81,9 @@ void wf_sim_search_begin(const struct wf_sim_run *how)
 {
 	wf_sim->log = se->log;
 	wf_random_seed(&se->random, how->seed);
-	se->fair_from = 4 * how->length + WF_SIM_FAIR;
+	/* Unfair runs are long, so that one makes the next estimate longer. */
+	se->fair_from = (uint32_t)wf_min_size(
+		4 * how->length + WF_SIM_FAIR, wf_sim->limit / 2);
 	se->depth = 0;
 	memset(se->used, 0, sizeof(se->used));
 	if (how->mode == WEFT_SIM_PCT)

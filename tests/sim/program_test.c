@@ -383,6 +383,25 @@ static void a_loop_without_a_point_is_found(void **state)
 	kit_passes(&o, loop_for_long, NULL, &r);
 }
 
+/* The timer may ring in two runs at the same step. */
+static void ring(void *arg)
+{
+	(void)arg;
+	kit_use(atomic_fetch_add(&x, 1));
+	(void)raise(SIGVTALRM);
+	kit_use(atomic_fetch_add(&x, 1));
+}
+
+static void the_same_step_of_another_run_is_no_loop(void **state)
+{
+	weft_sim_opts o = kit_opts(WEFT_SIM_WALK, 0);
+	weft_sim_report r;
+
+	(void)state;
+	o.schedules = 10;
+	kit_passes(&o, ring, NULL, &r);
+}
+
 /* -------------------------------------------------------- what is where */
 
 static void code_is_told_from_data(void **state)
@@ -459,6 +478,7 @@ int main(void)
 		cmocka_unit_test(handlers_are_put_back),
 		cmocka_unit_test(outside_the_program_ends),
 		cmocka_unit_test(a_loop_without_a_point_is_found),
+		cmocka_unit_test(the_same_step_of_another_run_is_no_loop),
 		cmocka_unit_test(code_is_told_from_data),
 		cmocka_unit_test(the_build_is_in_the_token),
 		cmocka_unit_test(another_build_is_warned_of),

@@ -192,6 +192,30 @@ static void random_ways_are_fair_in_the_end(void **state)
 	}
 }
 
+/* For most priorities: three spin, one of which the last one has to end. */
+static void spin_mostly(void *arg)
+{
+	int spins[3];
+
+	(void)arg;
+	for (int i = 0; i < 3; i++)
+		spins[i] = kit_thread(wait_without_yield, NULL, "spins");
+	kit_join(kit_thread(set_x, NULL, "ends"));
+	for (int i = 0; i < 3; i++)
+		kit_join(spins[i]);
+}
+
+/* Even if run after run is long, and so what is thought to be long. */
+static void long_runs_do_not_put_fairness_off(void **state)
+{
+	weft_sim_opts o = kit_opts(WEFT_SIM_PCT, 0);
+	weft_sim_report r;
+
+	(void)state;
+	o.schedules = 2000;
+	kit_passes(&o, spin_mostly, NULL, &r);
+}
+
 /* Who takes each step, one bit each; and how often that changes. */
 static void note_steps(void *arg)
 {
@@ -633,6 +657,7 @@ int main(void)
 		cmocka_unit_test(seeds_are_different_searches),
 		cmocka_unit_test(seeds_do_not_overlap),
 		cmocka_unit_test(random_ways_are_fair_in_the_end),
+		cmocka_unit_test(long_runs_do_not_put_fairness_off),
 		cmocka_unit_test(few_changes_of_priority),
 		cmocka_unit_test(interleavings_are_about_equally_likely),
 		cmocka_unit_test(preemptions_are_all_tried),
