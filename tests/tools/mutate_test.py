@@ -340,7 +340,7 @@ class Whole(unittest.TestCase):
     def setUp(self):
         for name, value in (
                 ("RELEVANT", {"src/": [], "src/room/room.c": ["store/"]}),
-                ("CLASSES", ["B1", "B4"])):
+                ("KNOWN", {}), ("CLASSES", ["B1", "B4"])):
             self.addCleanup(setattr, mutate, name, getattr(mutate, name))
             setattr(mutate, name, value)
         for path, text in self.tree.items():
@@ -501,7 +501,8 @@ class Whole(unittest.TestCase):
             "+\treturn 0;", "+\treturn 11;", 1))
         status, lines, _ = self.run_it("--bugs")
         self.assertEqual(status, 1)
-        self.assertIn("NOT FOUND by load/a in 9 schedules", lines[0])
+        self.assertIn("NOT FOUND by load/a in 9 schedules",
+                      "\n".join(lines))
 
     def test_class_without_a_bug(self):
         self.write("tests/sim/bugs.txt", TREE_BUGS.replace("B4 ", "B1 "))
@@ -514,6 +515,15 @@ class Whole(unittest.TestCase):
         status, _, err = self.run_it()
         self.assertEqual(status, 2)
         self.assertIn("no scenario begins with stone/", err)
+
+    def test_who_is_known_to_notice_comes_first(self):
+        mutate.KNOWN[FENCE[:-12]] = "fence/c"
+        mutate.RELEVANT["src/room/room.c"] = ["store/", "fence/", "load/"]
+        self.write("tests/sim/driver.c", DRIVER_C.replace(
+            "stored != 22", "!fenced"))
+        _, lines, _ = self.run_it("--only", "room/room.c")
+        at = lines.index("killed    " + FENCE)
+        self.assertIn("fence/c: race", lines[at + 1])
 
     def test_bad_numbers(self):
         for value in ("0", "-1", "x", "1.5", ""):
@@ -535,6 +545,11 @@ class Tree(unittest.TestCase):
         self.assertEqual(len(names), len(set(names)))
         for name in mutate.parse_survivors(self.read(mutate.SURVIVORS)):
             self.assertIn(name, names)
+
+    def test_known(self):
+        names = [m.name for m in mutate.all_mutants(self.ROOT)]
+        for start in mutate.KNOWN:
+            self.assertTrue(any(n.startswith(start) for n in names), start)
 
     def test_bugs(self):
         bugs = mutate.parse_bugs(self.read(mutate.BUGS))
