@@ -5,6 +5,8 @@
  */
 #include "api/api.h"
 
+#include <pthread.h>
+
 #include <weft/weft.h>
 
 #include "os/child.h"
@@ -278,6 +280,80 @@ static void tasks_may_be_run_within_tasks(void **state)
 	assert_int_equal(weft_executor_destroy(nested.outer), 0);
 }
 
+/* ------------------------------------------------------------------------ */
+/* One that has run a task, on another thread, before submit returns. */
+
+static weft_executor eager;
+
+static void *run_eagerly(void *task)
+{
+	weft_task_run(&eager, task);
+	return NULL;
+}
+
+static int submit_eagerly(weft_executor *e, weft_task *task, weft_hint hint)
+{
+	pthread_t thread;
+
+	(void)e;
+	(void)hint;
+	if (pthread_create(&thread, NULL, run_eagerly, task) != 0)
+		return -EAGAIN;
+	return -pthread_join(thread, NULL);
+}
+
+static weft_scope eager_scope;
+static weft_event eager_go;
+static unsigned ended;
+
+static int ends_at_once(void *arg)
+{
+	(void)arg;
+	ended++;
+	return 0;
+}
+
+/* The owner waits for us by now, and for whom we start. */
+static int starts_another(void *arg)
+{
+	int err = weft_event_wait(&eager_go, WEFT_FOREVER);
+
+	(void)arg;
+	if (!err)
+		err = weft_scope_go(&eager_scope, ends_at_once, NULL);
+	ended++;
+	return err;
+}
+
+static void *owns_scope(void *arg)
+{
+	if (weft_scope_open(&eager_scope, WEFT_FOREVER) != 0)
+		return NULL;
+	if (weft_scope_go(&eager_scope, starts_another, NULL) == 0)
+		*(unsigned *)arg = 1;
+	if (weft_scope_close(&eager_scope) != 0)
+		return NULL;
+	*(unsigned *)arg += ended;
+	return arg;
+}
+
+static void a_member_counts_before_it_can_end(void **state)
+{
+	weft_fiber_attr attr = { .executor = &eager };
+	unsigned seen = 0;
+	void *result = NULL;
+	weft_fiber *f;
+
+	(void)state;
+	eager.submit = submit_eagerly;
+	assert_int_equal(weft_spawn(&f, &attr, owns_scope, &seen), 0);
+	assert_int_equal(seen, 1);
+	weft_event_set(&eager_go);
+	assert_int_equal(weft_join(f, &result, WEFT_FOREVER), 0);
+	assert_ptr_equal(result, &seen);
+	assert_int_equal(seen, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +362,7 @@ int main(void)
 		cmocka_unit_test(a_fiber_that_is_refused_never_was),
 		cmocka_unit_test(what_its_tasks_start_is_refused_too),
 		cmocka_unit_test(tasks_may_be_run_within_tasks),
+		cmocka_unit_test(a_member_counts_before_it_can_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
