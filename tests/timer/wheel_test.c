@@ -382,6 +382,15 @@ static void one_is_asked_if_it_is_alive(void **state)
 	assert_true(wf_wheel_next(&wheel) == timers[48].key);
 }
 
+/* Does some timer have this key, rightly? */
+static bool is_wanted(int64_t key)
+{
+	for (size_t i = 0; i < TIMERS; i++)
+		if (is_in[i] && timers[i].key == key && wanted[i] == key)
+			return true;
+	return false;
+}
+
 /* What is asked gets what it should have; the others keep what they have. */
 static void prune_some(void)
 {
@@ -399,7 +408,7 @@ static void prune_some(void)
 	first = model_first();
 	/* There are not enough timers for a slot to be left alone. */
 	assert_true(wf_wheel_next(&wheel) == (first ? first->key : INT64_MAX));
-	assert_true(first == NULL || wanted[first - timers] == first->key);
+	assert_true(first == NULL || is_wanted(first->key));
 }
 
 static void pruning_changes_nothing_else(void **state)
