@@ -10,7 +10,7 @@
  *
  * A wait never ends by its deadline before that has come.  It may end a little
  * later, so that fibers whose deadlines are close together wake together: by at
- * most a 1024th of how long the wait was to last, and about half a millisecond
+ * most a 256th of how long the wait was to last, and about half a millisecond
  * at most.  To that comes what the system takes to run the thread, and on a
  * busy runtime what it takes until it is the fiber's turn.
  */

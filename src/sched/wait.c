@@ -18,7 +18,7 @@
 #define WF_WAIT_FAR_NS (100 * WF_NS_PER_MS)
 
 /* A wait may last longer by one part in so many. */
-#define WF_WAIT_SLACK_SHIFT 10
+#define WF_WAIT_SLACK_SHIFT 8
 
 /* Has it passed?  now_ns becomes a time that is recent enough for it. */
 static bool is_past(struct wf_thread *t, weft_time deadline, int64_t *now_ns)

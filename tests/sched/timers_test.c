@@ -305,15 +305,15 @@ static void all_that_are_due_fire(void **state)
 }
 
 /*
- * The first may be late by a 1024th of its wait; who has come by then ends with
+ * The first may be late by a 256th of its wait; who has come by then ends with
  * it, though the key of its timer is later.  False: it took so long that the
  * monitor may have seen to it.
  */
 static bool end_together(void)
 {
-	weft_time at = weft_after(300 * WF_NS_PER_MS);
+	weft_time at = weft_after(100 * WF_NS_PER_MS);
 	struct wf_proc *p = wf_enter()->proc;
-	int64_t slack_ns = 300 * WF_NS_PER_MS / 1024, key;
+	int64_t slack_ns = 100 * WF_NS_PER_MS / 256, key;
 	weft_time later = at + slack_ns / 2;
 	bool early, both, in_time;
 
