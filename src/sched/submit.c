@@ -173,6 +173,22 @@ void wf_make_ready(weft_fiber *f, weft_hint hint)
 	wf_outside_leave(rt);
 }
 
+void wf_make_due(weft_fiber *f)
+{
+	struct wf_thread *t = wf_thread_in(wf_fiber_rt(f));
+	wf_entry e = wf_entry_of(&f->task);
+
+	if (t == NULL || (wf_load_rlx(&t->proc->coarse) & WF_APART) ||
+		wf_policy_of(t->proc->group)->wake != WEFT_WAKE_GATE) {
+		wf_make_ready(f, WEFT_HINT_DEFAULT);
+		return;
+	}
+	wf_store_rlx(&f->ready_us, t->proc->clock_us);
+	if (wf_unlikely(!wf_runq_push(&t->proc->runq, e)))
+		wf_push_slow(t->proc, e);
+	wf_leave(t);
+}
+
 void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint)
 {
 	weft_task *task;

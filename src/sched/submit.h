@@ -91,7 +91,13 @@ void wf_submit_outside(struct weft_rt *rt, struct wf_batch *batch);
 /* Make a fiber that nobody runs runnable, from anywhere. */
 void wf_make_ready(weft_fiber *f, weft_hint hint);
 
-/* The same for many; they may be of several runtimes. */
+/*
+ * The same, its deadline having come.  Timers come in bursts, for which others
+ * are not woken by the gate's rule: if it takes long the monitor sees to it.
+ */
+void wf_make_due(weft_fiber *f);
+
+/* As make_ready, for many; they may be of several runtimes. */
 void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint);
 
 /*

@@ -177,7 +177,7 @@ bool wf_timers_fire(struct wf_timers *timers, int64_t now_ns, size_t most)
 		for (unsigned i = 0; i < n; i++)
 			wf_fiber_prefetch(woken[i]);
 		for (unsigned i = 0; i < n; i++)
-			wf_make_ready(woken[i], WEFT_HINT_DEFAULT);
+			wf_make_due(woken[i]);
 	}
 	return any;
 }

@@ -224,6 +224,33 @@ static void run_nothing(weft_task *task)
 	(void)task;
 }
 
+/* Coarse tasks, one that sleeps: it is woken for a task, not for a timer. */
+static void nobody_is_woken_for_who_is_due(void **state)
+{
+	struct wf_thread sleeper = { 0 };
+	weft_fiber *f[2];
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	rig_fibers(&r, f, 2);
+	wf_os_self_set(r.thread);
+	wf_store_rlx(&r.p->coarse, WF_COARSE);
+	wf_store_rlx(&r.p->mean_ns, 1000000);
+	wf_store_rlx(&r.p[1].thread, &sleeper);
+	r.p[1].bit = 2;
+	wf_store_rlx(&r.rt->groups->sleeping, 2);
+	wf_make_due(f[0]);
+	assert_true(local_at(r.p, 0) == wf_entry_of(&f[0]->task));
+	assert_int_equal(wf_load_rlx(&f[0]->ready_us), CLOCK_US);
+	assert_int_equal(wf_load_rlx(&sleeper.word), 0);
+	wf_make_ready(f[1], WEFT_HINT_DEFAULT);
+	assert_true(local_at(r.p, 1) == wf_entry_of(&f[1]->task));
+	assert_int_equal(wf_load_rlx(&sleeper.word), 1);
+	wf_store_rlx(&r.p[1].thread, NULL);
+	rig_close(&r);
+}
+
 static void plain_tasks_can_yield_too(void **state)
 {
 	weft_task task = { .run = run_nothing };
@@ -579,6 +606,7 @@ int main(void)
 		cmocka_unit_test(from_outside_all_go_to_the_global_queue),
 		cmocka_unit_test(another_runtime_is_outside),
 		cmocka_unit_test(a_crowd_goes_where_there_is_room),
+		cmocka_unit_test(nobody_is_woken_for_who_is_due),
 		cmocka_unit_test(plain_tasks_can_yield_too),
 		cmocka_unit_test(groups_with_sleepers_come_first),
 		cmocka_unit_test(a_full_queue_sends_its_older_half_away),
