@@ -61,7 +61,7 @@ static int sleep_once(struct sleeper *s, int time)
 
 	begin = weft_now();
 	if (!err)
-		err = weft_sleep(s->ns[time]);
+		err = weft_sleep_until(begin + s->ns[time]);
 	s->late_ns[time] = weft_now() - begin - s->ns[time];
 	return !err && s->late_ns[time] < 0 ? -EILSEQ : err;
 }
