@@ -17,7 +17,8 @@
 #define WF_MONITOR_PAUSE_GATE_NS (100 * WF_NS_PER_US)
 #define WF_MONITOR_PAUSE_MAX_NS WF_NS_PER_MS
 #define WF_MONITOR_SEARCH_NS (2 * WF_NS_PER_MS)
-#define WF_MONITOR_LATE_NS WF_NS_PER_MS /* then we fire its timers */
+#define WF_MONITOR_LATE_NS WF_NS_PER_MS	       /* then we fire its timers */
+#define WF_MONITOR_SHORT_NS (2 * WF_NS_PER_MS) /* a sleep not worth it */
 #define WF_MONITOR_SLICE_NS (100 * WF_NS_PER_US)
 #define WF_MONITOR_CALM_NS (2 * WF_NS_PER_MS) /* then thieves need not come */
 
@@ -233,10 +234,11 @@ static bool anyone_runs(struct weft_rt *rt)
 	return false;
 }
 
-/* Sleep until a processor runs. */
-static void sleep_long(struct weft_rt *rt)
+/* Sleep until a processor runs.  Was that for long? */
+static bool sleep_long(struct weft_rt *rt)
 {
 	struct wf_monitor *m = &rt->monitor;
+	int64_t since_ns = wf_os_now_ns();
 
 	wf_store_rlx(&m->asleep, 1);
 	/* [pair: monitor.asleep] One of us sees the other (M1). */
@@ -245,13 +247,14 @@ static void sleep_long(struct weft_rt *rt)
 		wf_store_rlx(&m->asleep, 0);
 	while (wf_load_rlx(&m->asleep) == 1)
 		(void)wf_os_futex_wait(&m->asleep, 1, INT64_MAX);
+	return wf_os_now_ns() - since_ns > WF_MONITOR_SHORT_NS;
 }
 
 static void watch(void *arg)
 {
 	struct weft_rt *rt = arg;
 	_Atomic(uint32_t) never = 0;
-	unsigned idle = WF_MONITOR_IDLE_LOOKS;
+	unsigned idle = WF_MONITOR_IDLE_LOOKS, most = idle;
 	int64_t pause_ns = 0;
 
 	wf_os_thread_slice(WF_MONITOR_SLICE_NS);
@@ -259,10 +262,14 @@ static void watch(void *arg)
 		int64_t now;
 
 		idle = anyone_runs(rt) ? 0 : idle + 1;
-		if (idle > WF_MONITOR_IDLE_LOOKS) {
-			sleep_long(rt);
+		if (idle > most) {
+			bool was_long = sleep_long(rt);
+
+			/* Who would soon be woken again may as well look on. */
+			most = WF_MONITOR_IDLE_LOOKS * (was_long ? 1 : 4);
 			idle = 0;
-			pause_ns = 0;
+			if (was_long)
+				pause_ns = 0;
 			continue;
 		}
 		now = wf_os_now_ns();
