@@ -198,24 +198,61 @@ int wf_chan_try(weft_chan *c, enum wf_side side, void *value)
 	return try_locked(c, side, value);
 }
 
-/* Who waits is off its stack: is there still nothing but to wait? */
+/* Holding the lock, and give it back: x is in the list; is it parked, too? */
+static bool parked(struct wait *x, enum wf_side side, bool is)
+{
+	weft_chan *c = x->chan;
+
+	if (is) {
+		wf_chan_unlock(c, 1u << !side);
+	} else {
+		wf_list_remove(&c->waiters[side], &x->node.node);
+		unlock(c);
+	}
+	return is;
+}
+
+/* Holding the lock, and give it back: x was cut when it was parked. */
+static wf_noinline bool commit_cut(struct wait *x, enum wf_side side)
+{
+	return parked(x, side, wf_waiter_cut(&x->waiter, WF_WAIT_PARKED));
+}
+
+/* As commit, for any waiter. */
+static wf_noinline bool commit_slow(struct wait *x, enum wf_side side)
+{
+	weft_chan *c = x->chan;
+
+	wf_spin_lock(&c->lock);
+	if (wf_chan_is_ready(c, side)) {
+		wf_spin_unlock(&c->lock);
+		return false;
+	}
+	wf_store_rlx(&c->guest, x->waiter.fiber);
+	wf_list_add(&c->waiters[side], &x->node.node);
+	return parked(x, side, wf_waiter_park(&x->waiter));
+}
+
+/*
+ * Who waits is off its stack: is there still nothing but to wait?  What is
+ * likely calls nothing, so that nothing is saved on the stack of who is next.
+ */
 wf_inline bool commit(struct weft_awaiter *a, enum wf_side side)
 {
 	struct wait *x = (struct wait *)a;
 	weft_chan *c = x->chan;
 
-	wf_spin_lock(&c->lock);
+	if (wf_unlikely(
+		    !wf_waiter_is_plain(&x->waiter) || !wf_spin_try(&c->lock)))
+		return commit_slow(x, side);
 	if (wf_unlikely(wf_chan_is_ready(c, side))) {
 		wf_spin_unlock(&c->lock);
 		return false;
 	}
 	wf_store_rlx(&c->guest, x->waiter.fiber);
 	wf_list_add(&c->waiters[side], &x->node.node);
-	if (wf_unlikely(!wf_waiter_park_fast(&x->waiter))) {
-		wf_list_remove(&c->waiters[side], &x->node.node);
-		unlock(c);
-		return false;
-	}
+	if (wf_unlikely(!wf_waiter_park_plain(&x->waiter)))
+		return commit_cut(x, side);
 	/* Now x is there only until its fiber has the lock. */
 	wf_chan_unlock(c, 1u << !side);
 	return true;

@@ -142,6 +142,7 @@ static inline bool run_here(
 /* One who waits for a fiber and for nothing else. */
 struct joiner {
 	struct wf_waiter w; /* must be first */
+	struct wf_node node;
 	weft_fiber *of;
 	bool enlisted;
 };
@@ -153,7 +154,7 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 	(void)f;
 	if (!wf_waiter_arm(&j->w))
 		return false;
-	if (!wf_join_enlist(j->of, wf_waiter_node(&j->w)))
+	if (!wf_join_enlist(j->of, &j->node))
 		return wf_waiter_disarm(&j->w);
 	j->enlisted = true;
 	return wf_waiter_settle(&j->w);
@@ -163,11 +164,14 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 static int wait_for(weft_fiber *f, weft_time deadline)
 {
 	struct joiner j = { .of = f };
-	int err = wf_wait(&j.w, commit, "join", f, deadline);
+	int err;
+
+	wf_node_open(&j.node, &j.w);
+	err = wf_wait(&j.w, commit, "join", f, deadline);
 
 	if (err >= 0)
 		return 0;
-	return j.enlisted && wf_join_delist(f, &j.w.node) ? 0 : err;
+	return j.enlisted && wf_join_delist(f, &j.node) ? 0 : err;
 }
 
 static void check_handle(weft_fiber *f, uint32_t state, const char *call)

@@ -446,17 +446,23 @@ static bool take_out(weft_fiber *f, struct wf_scope *s)
 	return true;
 }
 
+/* Who closes a scope. */
+struct closer {
+	struct wf_waiter waiter; /* must be first */
+	struct wf_node node;
+};
+
 static bool close_commit(struct weft_awaiter *a, weft_fiber *f)
 {
-	struct wf_waiter *w = wf_waiter_of(a);
+	struct closer *w = (struct closer *)a;
 	struct wf_scope *s = f->scopes;
 	bool waits;
 
 	wf_spin_lock(&f->scope_lock);
 	waits = s->count != 0;
 	if (waits) {
-		wf_list_add(&s->closer, wf_waiter_node(w));
-		waits = wf_waiter_park(w);
+		wf_list_add(&s->closer, &w->node);
+		waits = wf_waiter_park(&w->waiter);
 		if (!waits)
 			wf_list_remove(&s->closer, &w->node);
 	}
@@ -494,11 +500,12 @@ int weft_scope_close(weft_scope *scope)
 	struct wf_scope *s = (struct wf_scope *)scope;
 	weft_fiber *f = running();
 	bool waited = false;
-	struct wf_waiter w;
+	struct closer w;
 
 	check_close(f, s);
+	wf_node_open(&w.node, &w.waiter);
 	while (!take_out(f, s))
-		if (wf_wait_firm(&w, close_commit, "scope", s) == 0)
+		if (wf_wait_firm(&w.waiter, close_commit, "scope", s) == 0)
 			waited = true;
 	if (!waited)
 		wf_wait_not();

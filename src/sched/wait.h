@@ -73,15 +73,15 @@ struct wf_list {
 	struct wf_node *last;
 };
 
+/* What a claimer touches comes last, next to the node of most. */
 struct wf_waiter {
 	struct weft_awaiter awaiter;	/* must be first */
-	struct wf_node node;		/* the one of most */
+	_Atomic(uint32_t) word;		/* see above */
+	int16_t err;			/* of ours, if the commit refused */
+	bool runs;			/* by its claimer: it was ARMED */
 	weft_fiber *fiber;		/* NULL: a plain thread; fixed */
 	uint64_t wait;			/* the fiber's WAIT, but for PHASE */
 	struct wf_node *won;		/* by its claimer: which node it was */
-	_Atomic(uint32_t) word;		/* see above */
-	int err;			/* of ours, if the commit refused */
-	bool runs;			/* by its claimer: it was ARMED */
 };
 
 typedef bool wf_commit_fn(struct weft_awaiter *a, weft_fiber *f);
@@ -149,21 +149,27 @@ wf_must_check bool wf_waiter_cut(struct wf_waiter *w, uint64_t phase);
  * The same as wf_waiter_park, wf_waiter_claim and wf_waiter_wake, with what is
  * likely inline, for objects that must be fast.  t is the thread we are on.
  */
-wf_must_check wf_inline bool wf_waiter_park_fast(struct wf_waiter *w)
+wf_must_check wf_inline bool wf_waiter_is_plain(const struct wf_waiter *w)
+{
+	const weft_fiber *f = w->fiber;
+
+	return wf_likely(f != NULL &&
+		!(w->wait & (WF_WAIT_TIMED | WF_WAIT_FIRM)) &&
+		((struct weft_rt *)wf_fiber_rt(f))->membarrier);
+}
+
+/* w is plain; false: it was cut, see wf_waiter_cut. */
+wf_must_check wf_inline bool wf_waiter_park_plain(struct wf_waiter *w)
 {
 	weft_fiber *f = w->fiber;
-	struct weft_rt *rt = f != NULL ? wf_fiber_rt(f) : NULL;
+	struct weft_rt *rt = wf_fiber_rt(f);
 
-	if (wf_unlikely(rt == NULL || !rt->membarrier ||
-		    (w->wait & (WF_WAIT_TIMED | WF_WAIT_FIRM))))
-		return wf_waiter_park(w);
 	/* [pair: fiber.wake] Who claims finds the fiber off its stack. */
 	wf_store_rel(&f->wait, w->wait | WF_WAIT_PARKED);
 	/* [pair: fiber.cut] [pair: rt.stopping] As in wf_waiter_park. */
 	wf_fence_light();
-	if (wf_likely(wf_load_rlx(&f->cut) == 0 && !wf_load_rlx(&rt->stopping)))
-		return true;
-	return wf_waiter_cut(w, WF_WAIT_PARKED);
+	return wf_likely(
+		wf_load_rlx(&f->cut) == 0 && !wf_load_rlx(&rt->stopping));
 }
 
 /* The same, but false may also mean that it is not so simple. */
@@ -180,7 +186,6 @@ wf_must_check wf_inline bool wf_waiter_claim_fast(struct wf_node *n)
 	if (wf_unlikely(f == NULL ||
 		    !wf_cas_acq(&f->wait, &seen, w->wait | WF_WAIT_CLAIMED)))
 		return false;
-	w->runs = false;
 	w->won = n;
 	return true;
 }
@@ -198,11 +203,11 @@ wf_must_check wf_inline bool wf_waiter_wake_fast(
 	return wf_push_fast(p, wf_entry_of(&f->task));
 }
 
-/* w has one object only: its node, ready for a list. */
-static inline struct wf_node *wf_waiter_node(struct wf_waiter *w)
+/* n, in no list, is one of w's. */
+static inline void wf_node_open(struct wf_node *n, struct wf_waiter *w)
 {
-	w->node.waiter = w;
-	return &w->node;
+	n->list = NULL;
+	n->waiter = w;
 }
 
 static inline struct wf_waiter *wf_waiter_of(struct weft_awaiter *a)

@@ -37,7 +37,7 @@ wf_inline void wf_waiter_open(
 	w->fiber = f;
 	wf_store_rlx(&w->word, WF_WAITER_WAITING);
 	w->err = 0;
-	w->node.list = NULL;
+	w->runs = false;
 }
 
 /*

@@ -16,6 +16,7 @@
 
 struct barrier_waiter {
 	struct wf_waiter waiter; /* must be first */
+	struct wf_node node;
 	weft_barrier *barrier;
 	bool came; /* it was in the list */
 };
@@ -58,7 +59,7 @@ static bool complete(weft_barrier *b)
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct barrier_waiter *w = (struct barrier_waiter *)a;
-	struct wf_node *n = wf_waiter_node(&w->waiter);
+	struct wf_node *n = &w->node;
 	weft_barrier *b = w->barrier;
 	bool parked = false;
 
@@ -80,7 +81,7 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 /* An error ended the wait; or was it complete all the same? */
 static int give_up(weft_barrier *b, struct barrier_waiter *w, int err)
 {
-	struct wf_node *n = &w->waiter.node;
+	struct wf_node *n = &w->node;
 
 	wf_spin_lock(lock_of(b));
 	if (n->list != NULL) {
@@ -105,6 +106,7 @@ int weft_barrier_wait(weft_barrier *b, weft_time deadline)
 			wf_wait_not();
 			return 1;
 		}
+		wf_node_open(&w.node, &w.waiter);
 		err = wf_wait(&w.waiter, commit, "barrier", b, deadline);
 	} while (err > 0);
 	return err ? give_up(b, &w, err) : 0;

@@ -29,6 +29,7 @@
 
 struct cond_waiter {
 	struct wf_waiter waiter; /* must be first */
+	struct wf_node node;
 	weft_cond *cond;
 	weft_mutex *mutex;
 	bool released; /* the mutex; the node was in the list */
@@ -69,7 +70,7 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 		return false;
 	w->released = true;
 	lock(w->cond);
-	wf_list_add(list_of(w->cond), wf_waiter_node(&w->waiter));
+	wf_list_add(list_of(w->cond), &w->node);
 	unlock(w->cond);
 	wf_mutex_unlock_for(w->mutex, f);
 	return wf_waiter_settle(&w->waiter);
@@ -83,12 +84,13 @@ int weft_cond_wait(weft_cond *c, weft_mutex *m, weft_time deadline)
 	w.cond = c;
 	w.mutex = m;
 	w.released = false;
+	wf_node_open(&w.node, &w.waiter);
 	err = wf_wait(&w.waiter, commit, "cond", c, deadline);
 	if (!w.released)
 		return err;
 	if (err != 0) {
 		lock(c);
-		wf_list_leave(list_of(c), &w.waiter.node);
+		wf_list_leave(list_of(c), &w.node);
 		unlock(c);
 	}
 	weft_mutex_lock(m);

@@ -32,6 +32,7 @@ enum { CLEAR, SET, BUSY };
 
 struct event_waiter {
 	struct wf_waiter waiter; /* must be first */
+	struct wf_node node;
 	weft_event *event;
 	const struct event_waiter *earlier; /* NULL: none; see claim_all */
 };
@@ -195,7 +196,7 @@ void wf_event_delist(weft_event *e, struct wf_node *n)
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct event_waiter *w = (struct event_waiter *)a;
-	struct wf_node *n = wf_waiter_node(&w->waiter);
+	struct wf_node *n = &w->node;
 	weft_event *e = w->event;
 	uint32_t seen = lock(e);
 	bool parked = false;
@@ -236,10 +237,11 @@ int weft_event_wait(weft_event *e, weft_time deadline)
 	}
 	w.event = e;
 	w.earlier = remember(&w);
+	wf_node_open(&w.node, &w.waiter);
 	err = wf_wait(&w.waiter, commit, "event", e, deadline);
 	/* Refused is as good as claimed: it was set. */
 	if (err >= 0)
 		return 0;
-	wf_event_delist(e, &w.waiter.node);
+	wf_event_delist(e, &w.node);
 	return err;
 }

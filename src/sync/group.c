@@ -151,6 +151,7 @@ void weft_group_done(weft_group *g)
 
 struct wait {
 	struct wf_waiter w; /* must be first */
+	struct wf_node node;
 	weft_group *g;
 };
 
@@ -169,7 +170,7 @@ static bool is_awaited(weft_group *g)
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct wait *wait = (struct wait *)a;
-	struct wf_node *n = wf_waiter_node(&wait->w);
+	struct wf_node *n = &wait->node;
 	weft_group *g = wait->g;
 
 	(void)f;
@@ -200,12 +201,13 @@ int weft_group_wait(weft_group *g, weft_time deadline)
 		wf_wait_not();
 		return 0;
 	}
+	wf_node_open(&wait.node, &wait.w);
 	err = wf_wait(&wait.w, commit, "group", g, deadline);
 	if (err >= 0)
 		return 0;
 	if (wf_waiter_leave(&wait.w)) {
 		(void)lock(g);
-		wf_list_leave(list_of(g), &wait.w.node);
+		wf_list_leave(list_of(g), &wait.node);
 		unlock(g);
 	}
 	return err;

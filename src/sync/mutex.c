@@ -62,6 +62,7 @@
 
 struct sleeper {
 	struct wf_waiter w;	     /* must be first */
+	struct wf_node node;	     /* in no list */
 	struct sleeper *next, *prev; /* the ring; by LIST */
 	bool listed;		     /* in the ring; by LIST */
 	bool handed;		     /* by who claimed it: it has it */
@@ -241,6 +242,7 @@ static wf_noinline wf_may_switch int lock_slow(
 	s.listed = s.handed = s.woken = s.hungry = false;
 	s.since_ns = 0;
 	s.mutex = m;
+	wf_node_open(&s.node, &s.w);
 	while (!take(m, s.woken, deadline > WEFT_NOW ? WF_MUTEX_LOOKS : 0)) {
 		if (deadline <= WEFT_NOW)
 			return -ETIMEDOUT;
@@ -307,7 +309,7 @@ static bool pass_on(weft_mutex *m, uint64_t seen, int64_t now_ns)
 {
 	struct sleeper *s = first_of(seen);
 	uint64_t next = ring_remove(seen, s);
-	bool won = wf_waiter_claim(wf_waiter_node(&s->w));
+	bool won = wf_waiter_claim(&s->node);
 
 	if (won && (seen & WF_MUTEX_HANDOFF)) {
 		s->handed = true;

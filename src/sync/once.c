@@ -27,6 +27,7 @@
 
 struct sleeper {
 	struct wf_waiter w; /* must be first */
+	struct wf_node node;
 	weft_once *once;
 };
 
@@ -53,7 +54,7 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct sleeper *s = (struct sleeper *)wf_waiter_of(a);
 	_Atomic(uint64_t) *word = word_of(s->once);
-	struct wf_node *n = wf_waiter_node(&s->w);
+	struct wf_node *n = &s->node;
 	uint64_t seen = wf_word_hold(word);
 
 	(void)f;
@@ -97,6 +98,7 @@ static wf_noinline wf_may_switch void do_slow(
 	wf_assert(!wf_who_same(wf_load_rlx(owner_of(o)), wf_who_runs()),
 		"weft_once %p: called again from its own function", (void *)o);
 	s.once = o;
+	wf_node_open(&s.node, &s.w);
 	/* [pair: sync.word] See all that fn did. */
 	while (wf_load_acq(word_of(o)) != WF_ONCE_DONE)
 		if (wf_wait_firm(&s.w, commit, "once", o) == 0)

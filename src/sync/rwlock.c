@@ -43,6 +43,7 @@ static const uint64_t weight[] = { WF_RW_READER, WF_RW_WRITER };
 
 struct sleeper {
 	struct wf_waiter w; /* must be first */
+	struct wf_node node;
 	weft_rwlock *lock;
 	enum mode mode;
 };
@@ -122,7 +123,7 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 	struct sleeper *s = (struct sleeper *)wf_waiter_of(a);
 	weft_rwlock *l = s->lock;
 	struct wf_list *list = list_of(l, s->mode);
-	struct wf_node *n = wf_waiter_node(&s->w);
+	struct wf_node *n = &s->node;
 	uint64_t seen = wf_word_hold(word_of(l));
 
 	(void)f;
@@ -143,7 +144,7 @@ static wf_noinline int give_up(weft_rwlock *l, struct sleeper *s, int err)
 {
 	uint64_t seen = wf_word_hold(word_of(l));
 
-	wf_list_leave(list_of(l, s->mode), wf_waiter_node(&s->w));
+	wf_list_leave(list_of(l, s->mode), &s->node);
 	grant(l, seen, WRITE);
 	return err;
 }
@@ -167,6 +168,7 @@ static wf_noinline wf_may_switch int lock_slow(
 	wf_word_let_go(word_of(l), seen);
 	s.lock = l;
 	s.mode = mode;
+	wf_node_open(&s.node, &s.w);
 	wf_assert(deadline != WEFT_FOREVER || !writes(l),
 		"weft_rwlock %p: locked by who writes already", (void *)l);
 	err = firm ? wf_wait_firm(&s.w, commit, "rwlock", l)

@@ -37,6 +37,7 @@
 
 struct sem_waiter {
 	struct wf_waiter waiter; /* must be first */
+	struct wf_node node;
 	weft_sem *sem;
 };
 
@@ -96,7 +97,7 @@ static bool take(weft_sem *s)
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct sem_waiter *w = (struct sem_waiter *)a;
-	struct wf_node *n = wf_waiter_node(&w->waiter);
+	struct wf_node *n = &w->node;
 	weft_sem *s = w->sem;
 	uint64_t seen = lock(s);
 	bool parked = false;
@@ -125,12 +126,13 @@ int weft_sem_acquire(weft_sem *s, weft_time deadline)
 			wf_wait_not();
 			return 0;
 		}
+		wf_node_open(&w.node, &w.waiter);
 		err = wf_wait(&w.waiter, commit, "sem", s, deadline);
 	} while (err > 0);
 	if (err == 0)
 		return 0;
 	seen = lock(s);
-	wf_list_leave(list_of(s), &w.waiter.node);
+	wf_list_leave(list_of(s), &w.node);
 	unlock(s, seen, 0);
 	return err;
 }

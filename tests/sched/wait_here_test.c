@@ -23,17 +23,30 @@ static struct {
 	_Atomic(unsigned) commits;
 } object;
 
+struct wait {
+	struct wf_waiter w; /* must be first */
+	struct wf_node node;
+};
+
+/* As a channel does it. */
+static bool park_fast(struct wf_waiter *w)
+{
+	if (!wf_waiter_is_plain(w))
+		return wf_waiter_park(w);
+	return wf_waiter_park_plain(w) || wf_waiter_cut(w, WF_WAIT_PARKED);
+}
+
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct wf_waiter *w = wf_waiter_of(a);
-	struct wf_node *n = wf_waiter_node(w);
+	struct wf_node *n = &((struct wait *)a)->node;
 	bool parked = false;
 
 	kit_expect(f == w->fiber);
 	wf_spin_lock(&object.lock);
 	if (!object.refuse) {
 		wf_list_add(&object.list, n);
-		parked = wf_waiter_park_fast(w);
+		parked = park_fast(w);
 		if (!parked)
 			wf_list_remove(&object.list, n);
 	}
@@ -44,8 +57,11 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 
 wf_inline int wait_here(weft_time deadline)
 {
-	struct wf_waiter w;
-	int err = wf_wait_here(&w, commit, "test", &object, deadline);
+	struct wait w;
+	int err;
+
+	wf_node_open(&w.node, &w.w);
+	err = wf_wait_here(&w.w, commit, "test", &object, deadline);
 
 	wf_spin_lock(&object.lock);
 	wf_list_leave(&object.list, &w.node);

@@ -30,6 +30,7 @@ static struct {
 
 struct wait {
 	struct wf_waiter w; /* must be first */
+	struct wf_node own; /* if it has one */
 	struct wf_node node[NODES];
 	void (*during)(struct wait *w); /* in commit; may be NULL */
 	bool refuse;
@@ -47,7 +48,7 @@ static void during(struct wait *w)
 static bool commit_one(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct wait *w = (struct wait *)a;
-	struct wf_node *n = wf_waiter_node(&w->w);
+	struct wf_node *n = &w->own;
 	bool parked = false;
 
 	kit_expect(f == w->w.fiber && n->waiter == &w->w);
@@ -91,7 +92,7 @@ static void leave(struct wf_node *n)
 
 static void leave_all(struct wait *w)
 {
-	leave(&w->w.node);
+	leave(&w->own);
 	for (int i = 0; i < NODES; i++)
 		leave(&w->node[i]);
 	kit_expect(object.list.first == NULL && object.list.last == NULL);
@@ -119,11 +120,14 @@ static bool wake_first(weft_hint hint)
 
 static int wait_one(struct wait *w, weft_time deadline)
 {
-	int err = wf_wait(&w->w, commit_one, "test", &object, deadline);
+	int err;
 
-	kit_expect(err != 0 || w->w.won == &w->w.node);
-	kit_expect(err != 0 || w->w.node.list == NULL);
-	leave(&w->w.node);
+	wf_node_open(&w->own, &w->w);
+	err = wf_wait(&w->w, commit_one, "test", &object, deadline);
+
+	kit_expect(err != 0 || w->w.won == &w->own);
+	kit_expect(err != 0 || w->own.list == NULL);
+	leave(&w->own);
 	return err;
 }
 
@@ -169,23 +173,24 @@ static void the_list_keeps_its_order(void **state)
 static void claims_skip_who_has_given_up(void **state)
 {
 	struct wf_waiter w[5] = { 0 };
+	struct wf_node node[5];
 	struct wf_list l = { 0 };
 	struct wf_node *n;
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {
-		wf_list_add(&l, wf_waiter_node(&w[i]));
+		wf_node_open(&node[i], &w[i]);
+		wf_list_add(&l, &node[i]);
 		if (i % 2 == 0)
 			assert_false(wf_waiter_disarm(&w[i])); /* GONE */
 	}
 	n = wf_list_claim(&l);
-	assert_ptr_equal(n, &w[1].node);
+	assert_ptr_equal(n, &node[1]);
 	assert_ptr_equal(w[1].won, n);
-	assert_null(w[0].node.list);
-	check_list(&l, 3,
-		(struct wf_node *[]){ &w[2].node, &w[3].node, &w[4].node });
+	assert_null(node[0].list);
+	check_list(&l, 3, (struct wf_node *[]){ &node[2], &node[3], &node[4] });
 	n = wf_list_claim_all(&l);
-	assert_ptr_equal(n, &w[3].node);
+	assert_ptr_equal(n, &node[3]);
 	assert_null(n->next);
 	check_list(&l, 0, NULL);
 	assert_null(wf_list_claim(&l));
@@ -193,18 +198,18 @@ static void claims_skip_who_has_given_up(void **state)
 	/* All who are left, in their order. */
 	for (int i = 0; i < 3; i++) {
 		w[i] = (struct wf_waiter){ 0 };
-		wf_list_add(&l, wf_waiter_node(&w[i]));
+		wf_list_add(&l, &node[i]);
 	}
 	n = wf_list_claim_all(&l);
 	for (int i = 0; i < 3; i++, n = n->next)
-		assert_ptr_equal(n, &w[i].node);
+		assert_ptr_equal(n, &node[i]);
 	assert_null(n);
 }
 
 static void one_of_leave_and_disown_has_the_node(void **state)
 {
 	struct wf_waiter w = { 0 };
-	struct wf_node *n = wf_waiter_node(&w);
+	struct wf_node node = { .waiter = &w }, *n = &node;
 
 	(void)state;
 	/* It leaves first; again it does not matter. */
@@ -213,7 +218,6 @@ static void one_of_leave_and_disown_has_the_node(void **state)
 	assert_true(wf_waiter_leave(&w));
 	/* It is disowned first. */
 	w = (struct wf_waiter){ 0 };
-	n = wf_waiter_node(&w);
 	assert_true(wf_waiter_disown(n));
 	assert_false(wf_waiter_leave(&w));
 	assert_false(wf_waiter_disown(n));
@@ -247,7 +251,7 @@ static void a_thread_gives_up_for_good(void **state)
 		assert_int_equal(wait_one(&w, until), -ETIMEDOUT);
 		assert_true(weft_now() >= until);
 	} while (w.commits == 0);
-	assert_false(wf_waiter_claim(&w.w.node));
+	assert_false(wf_waiter_claim(&w.own));
 	/* It looks again, and need not wait. */
 	w.refuse = true;
 	assert_int_equal(wait_one(&w, WEFT_FOREVER), 1);
@@ -385,6 +389,7 @@ static void *sleeper(void *arg)
 	struct wait *w = &asleep.wait;
 	weft_fiber *self = weft_self();
 
+	wf_node_open(&w->own, &w->w);
 	asleep.err = asleep.firm
 		? wf_wait_firm(&w->w, commit_one, "test", &object)
 		: wait_one(w, asleep.deadline);
@@ -392,7 +397,7 @@ static void *sleeper(void *arg)
 	kit_expect(wf_load_rlx(&self->waits_for) == NULL);
 	kit_expect(!(wf_load_rlx(&self->wait) & (WF_WAIT_EPOCH - 1)));
 	if (w->commits > 0)
-		kit_expect(!wf_waiter_claim(&w->w.node));
+		kit_expect(!wf_waiter_claim(&w->own));
 	leave_all(w);
 	return arg;
 }
@@ -411,7 +416,7 @@ static int end_it(weft_fiber *f, enum how how)
 		return 0;
 	case CANCELLED:
 		kit_expect(weft_cancel(f) == 0);
-		kit_expect(!wf_waiter_claim(&asleep.wait.w.node));
+		kit_expect(!wf_waiter_claim(&asleep.wait.own));
 		return -ECANCELED;
 	case TIMED_OUT:
 		(void)weft_sleep_until(asleep.deadline + WF_NS_PER_MS);
@@ -419,7 +424,7 @@ static int end_it(weft_fiber *f, enum how how)
 	case BOTH:
 		/* Claimed, so that nothing else can end it. */
 		n = claim_first();
-		kit_expect(n == &asleep.wait.w.node);
+		kit_expect(n == &asleep.wait.own);
 		kit_expect(weft_cancel(f) == 0);
 		weft_yield();
 		kit_expect(wf_load_rlx(&f->waits_for) != NULL);
@@ -568,6 +573,7 @@ static void *never_too_early(void *arg)
 		bool one = i % 2;
 		int err;
 
+		wf_node_open(&w.own, &w.w);
 		err = wf_wait(&w.w, one ? commit_one : commit_several, "test",
 			&object, until);
 		kit_expect(err == -ETIMEDOUT && weft_now() >= until);

@@ -37,6 +37,7 @@ static struct {
 
 struct wait {
 	struct wf_waiter w; /* must be first */
+	struct wf_node own; /* of commit_one */
 	struct wf_node node[2];
 	int value; /* by who claims it, until it is woken */
 };
@@ -61,10 +62,18 @@ static void slots_close(void)
 /* ------------------------------------------------------------------------ */
 /* One object. */
 
+/* As a channel does it. */
+static bool park_fast(struct wf_waiter *w)
+{
+	if (!wf_waiter_is_plain(w))
+		return wf_waiter_park(w);
+	return wf_waiter_park_plain(w) || wf_waiter_cut(w, WF_WAIT_PARKED);
+}
+
 static bool commit_one(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct wf_waiter *w = wf_waiter_of(a);
-	struct wf_node *n = wf_waiter_node(w);
+	struct wf_node *n = &((struct wait *)a)->own;
 	struct slot *slot = s.slot[0];
 
 	(void)f;
@@ -74,7 +83,7 @@ static bool commit_one(struct weft_awaiter *a, weft_fiber *f)
 		return false;
 	}
 	wf_list_add(&slot->list, n);
-	if (!(s.fast ? wf_waiter_park_fast(w) : wf_waiter_park(w))) {
+	if (!(s.fast ? park_fast(w) : wf_waiter_park(w))) {
 		wf_list_remove(&slot->list, n);
 		wf_spin_unlock(&slot->lock);
 		return false;
@@ -95,16 +104,19 @@ static void leave(struct slot *slot, struct wf_node *n)
 static int slot_wait(void)
 {
 	struct wait *w = duo_alloc(sizeof(*w));
-	int err = s.firm
+	int err;
+
+	wf_node_open(&w->own, &w->w);
+	err = s.firm
 		? wf_wait_firm(&w->w, commit_one, "slot", s.slot[0])
 		: wf_wait(&w->w, commit_one, "slot", s.slot[0], s.deadline);
 
 	if (err < 0)
-		leave(s.slot[0], &w->w.node);
+		leave(s.slot[0], &w->own);
 	else
 		weft_sim_assert(s.slot[0]->work == 1, "woken too early");
 	if (err == 0)
-		weft_sim_assert(w->value == 1 && w->w.won == &w->w.node,
+		weft_sim_assert(w->value == 1 && w->w.won == &w->own,
 			"what was handed over?");
 	wf_os_free(w);
 	return err > 0 ? 0 : err;
@@ -407,7 +419,10 @@ static void drain_and_free(void *arg)
 static void wait_and_leave(void)
 {
 	struct wait *w = duo_alloc(sizeof(*w));
-	int err = wf_wait(&w->w, commit_one, "slot", s.slot[0], s.deadline);
+	int err;
+
+	wf_node_open(&w->own, &w->w);
+	err = wf_wait(&w->w, commit_one, "slot", s.slot[0], s.deadline);
 
 	weft_sim_assert(err == 0 || err == -ETIMEDOUT, "it ended with %d", err);
 	if (err == 0)
@@ -415,7 +430,7 @@ static void wait_and_leave(void)
 	else if (wf_load_rlx(&s.here) == 0)
 		wf_store_rlx(&s.here, 1);
 	else if (wf_waiter_leave(&w->w))
-		leave(s.slot[0], &w->w.node);
+		leave(s.slot[0], &w->own);
 	wf_os_free(w);
 }
 

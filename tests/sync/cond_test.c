@@ -190,12 +190,12 @@ static void *cancel_one(void *arg)
 static void *signal_past_who_gave_up(void *arg)
 {
 	struct wf_waiter gone = { 0 };
+	struct wf_node node = { .waiter = &gone };
 	weft_fiber *f;
 
 	kit_expect(!wf_waiter_disarm(&gone));
 	for (unsigned i = 0; i < 2; i++) {
-		wf_list_add((struct wf_list *)s.cond.waiters_,
-			wf_waiter_node(&gone));
+		wf_list_add((struct wf_list *)s.cond.waiters_, &node);
 		kit_expect(weft_spawn(&f, NULL, wait_once, NULL) == 0);
 		while (s.waiting != (int)i + 1)
 			weft_yield();
@@ -204,7 +204,7 @@ static void *signal_past_who_gave_up(void *arg)
 		else
 			weft_cond_broadcast(&s.cond);
 		kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
-		kit_expect(gone.node.list == NULL && some() == 0);
+		kit_expect(node.list == NULL && some() == 0);
 	}
 	return arg;
 }

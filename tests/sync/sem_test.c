@@ -102,30 +102,30 @@ static void too_many_permits_end_the_program(void **state)
 static void permits_pass_who_gave_up(void **state)
 {
 	struct wf_waiter w[4] = { 0 };
+	struct wf_node n[4];
 	weft_sem s = { WAITERS, { 0 } };
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		wf_list_add(
-			(struct wf_list *)s.waiters_, wf_waiter_node(&w[i]));
+		wf_node_open(&n[i], &w[i]);
+		wf_list_add((struct wf_list *)s.waiters_, &n[i]);
 		if (i != 2)
 			assert_false(wf_waiter_disarm(&w[i]));
 	}
 	/* One is for who is there, the others are for anyone. */
 	weft_sem_release(&s, 3);
-	assert_ptr_equal(w[2].won, &w[2].node);
+	assert_ptr_equal(w[2].won, &n[2]);
 	assert_true(word(&s) == PERMITS(2));
 	assert_null(s.waiters_[0]);
 	/* There are as many as wait: nobody else is looked at. */
 	s.state_ = WAITERS;
 	w[2] = (struct wf_waiter){ 0 };
 	for (int i = 1; i < 4; i++)
-		wf_list_add(
-			(struct wf_list *)s.waiters_, wf_waiter_node(&w[i]));
+		wf_list_add((struct wf_list *)s.waiters_, &n[i]);
 	weft_sem_release(&s, 1);
-	assert_ptr_equal(w[2].won, &w[2].node);
+	assert_ptr_equal(w[2].won, &n[2]);
 	assert_true(word(&s) == WAITERS);
-	assert_ptr_equal(s.waiters_[0], &w[3].node);
+	assert_ptr_equal(s.waiters_[0], &n[3]);
 }
 
 /* ------------------------------------------------------------------------ */
