@@ -35,6 +35,7 @@
 #define WF_GLOBAL_TICK 3
 #define WF_LIFO_BUDGET 2
 #define WF_STEAL_ROUNDS 1
+#define WF_MIX_MIN 2
 #define WF_COOP_BUDGET 4
 #define WF_SPIN_NS 1
 #define WF_STRAND_TURN 2
@@ -71,6 +72,9 @@
 #define WF_STEAL_ROUNDS 4
 #define WF_COOP_BUDGET 128
 #define WF_SPIN_NS (50 * WF_NS_PER_US)
+
+/* So many fine tasks stolen at once are put into another order. */
+#define WF_MIX_MIN 32
 
 /* Tasks that a strand runs at once, before others have their turn. */
 #define WF_STRAND_TURN 64

@@ -26,6 +26,8 @@
  * two words at two times; a difference below 0 or above the capacity only means
  * that it looked too late, and the compare-and-swap would have failed.
  *
+ * First in, first out, but for wf_runq_mix.
+ *
  * Pushing costs no locked instruction, popping one.
  *
  * There are two implementations on the same struct: this one, lock-free, and
@@ -43,6 +45,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/random.h"
 #include "os/lock.h"
 #include "queue/batch.h"
 #include "queue/entry.h"
@@ -192,6 +195,9 @@ size_t wf_runq_offload(struct wf_runq *q, wf_claim_fn *claim, size_t most,
  * their order.  Owner, the queue being full.  How many are left.
  */
 size_t wf_runq_sift(struct wf_runq *q, wf_claim_fn *fresh);
+
+/* Put what is there into a random order.  Owner, while nobody else takes. */
+void wf_runq_mix(struct wf_runq *q, struct wf_random *r);
 
 /* Do the invariants hold?  Only when nobody else is active. */
 bool wf_runq_check(struct wf_runq *q);

@@ -309,6 +309,25 @@ static bool plan(struct wf_proc *p, int64_t now_ns)
 	return turn;
 }
 
+/*
+ * A thief and the holder have divided many fine tasks (sched/steal.h).  Put our
+ * part into another order, as soon as nobody else takes from it; and each task
+ * once at most, so that none waits for more than two queues.
+ */
+static wf_noinline void mix(struct wf_proc *p)
+{
+	bool alone = wf_take_begin(p);
+
+	/* Yielders wait for places in the queue, not for tasks. */
+	if (alone && wf_load_rlx(&p->yielders.count) == 0 && !p->tick_waits &&
+		wf_load_rlx(&p->runq.head) >= p->mixed) {
+		wf_runq_mix(&p->runq, &p->random);
+		p->mixed = wf_load_rlx(&p->runq.tail);
+		wf_store_rlx(&p->divided, false);
+	}
+	wf_take_end(p);
+}
+
 /* Every so often: the clock, the global queue, who else could use work. */
 static wf_noinline weft_task *look_around(struct wf_proc *p)
 {
@@ -322,6 +341,8 @@ static wf_noinline weft_task *look_around(struct wf_proc *p)
 	if (wf_load_rlx(&p->yielders.count) > 1 &&
 		wf_load_rlx(&g->searching) != 0 && wf_steal_allowed(p))
 		spill(p);
+	if (wf_unlikely(wf_load_rlx(&p->divided)) && !wf_is_coarse(p))
+		mix(p);
 	if (turn && is_turn(p))
 		task = wf_grab(p, g, 1, 1);
 	if (task == NULL)

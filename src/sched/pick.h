@@ -29,11 +29,12 @@
  *	B = (S + 1) * (2 * L + 2 * R + G * (R + 1)) * P
  *
  * picks of its group.  In the slot: S.  In the local queue: what is before it,
- * at most L, and the yielders of one round, at most R; each with S picks from
- * the slot before it and one in G from the global queue.  A yielder: the same
- * and one queue more.  In the global queue, with at most R before it: every
- * G-th pick of each processor that has something else to do takes one.  Where
- * fibers run their children as calls (sched/join.c), a child that has not
+ * at most L, twice if the queue was divided and mixed meanwhile, which happens
+ * to a task once; and the yielders of one round, at most R; each with S picks
+ * from the slot before it and one in G from the global queue.  A yielder: the
+ * same and one queue more.  In the global queue, with at most R before it:
+ * every G-th pick of each processor that has something else to do takes one.
+ * Where fibers run their children as calls (sched/join.c), a child that has not
  * started may wait for 65,536 of these calls more.  All of this counts picks: a
  * processor whose task computes makes none, and what waits there is for thieves
  * and the monitor's bound of time (sched/monitor.h).

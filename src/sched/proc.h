@@ -115,6 +115,7 @@ struct wf_proc {
 					   may be gone, only to be fetched */
 	uint32_t waits;			/* how many did, in all */
 	struct wf_random random;
+	uint64_t mixed;			/* the queue's tail, when it last was */
 	int64_t gap_ns;			/* how long it is idle, lately */
 	_Atomic(int64_t) idle_ns;	/* and was in all; read by anyone */
 	uint32_t inbox_turn;		/* lock-free: see sched/global.c */
@@ -136,6 +137,7 @@ struct wf_proc {
 	_Atomic(bool) open;		/* the same */
 	_Atomic(uint32_t) thieves;
 	struct wf_lock yield_lock;	/* of yielders, while shared */
+	_Atomic(bool) divided;		/* by a thief, for the holder: mix it */
 
 	/* Part 6: who holds it; by whoever took its bit from the mask of
 	 * sleepers, or the holder. */

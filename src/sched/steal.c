@@ -4,6 +4,7 @@
  */
 #include "sched/steal.h"
 
+#include "base/limits.h"
 #include "base/units.h"
 #include "os/os.h"
 #include "sched/global.h"
@@ -45,6 +46,10 @@ static weft_task *steal_queue(struct wf_proc *p, struct wf_proc *v, bool lone)
 		return NULL;
 	wf_bump(&p->counters.steals, 1);
 	wf_bump(&p->counters.stolen, moved);
+	if (moved >= WF_MIX_MIN) {
+		wf_store_rlx(&p->divided, true);
+		wf_store_rlx(&v->divided, true);
+	}
 	return wf_entry_redeem(e);
 }
 

@@ -10,6 +10,12 @@
  * Only from an owner that has not picked anything for 20 us, because it
  * computes, are they taken in the last round.
  *
+ * Tasks that were made in order, and what they use, lie in order in memory.
+ * When many fine ones have been divided, two cores go through neighbouring
+ * parts, round after round, and lines near where the parts meet go to and fro:
+ * by prefetching, as it seems.  So both sides put what they have into another
+ * order, once (wf_runq_mix, in sched/pick.c).
+ *
  * What may be taken is decided by one predicate, for thieves and for those who
  * are about to park: coarse tasks, anything when the gate is open, anything
  * behind a task that has run for 20 us.

@@ -588,6 +588,104 @@ static void delays_are_measured_when_it_looks_around(void **state)
 	free_rt();
 }
 
+/* ------------------------------------------------------------------------ */
+/* A queue that was divided. */
+
+enum { MANY = 64 };
+
+static size_t number_of(weft_task *task)
+{
+	return (size_t)(wf_fiber_of(task) - item);
+}
+
+/* Pick the n that are there, each once; how many were not in their place. */
+static size_t pick_many(size_t n)
+{
+	bool seen[MANY] = { false };
+	size_t strays = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t got = number_of(wf_pick_quick(p));
+
+		assert_true(got < MANY && !seen[got]);
+		seen[got] = true;
+		strays += got != i;
+	}
+	return strays;
+}
+
+/* How many stray of MANY, if the queue is said to be divided. */
+static size_t strays_if_divided(void)
+{
+	for (size_t i = 0; i < MANY; i++)
+		to_local(i);
+	wf_store_rlx(&p->divided, true);
+	look_next();
+	return pick_many(MANY);
+}
+
+static void what_was_divided_is_mixed_and_nothing_lost(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 256, 61), 0);
+	assert_true(strays_if_divided() > MANY / 2);
+	assert_false(wf_load_rlx(&p->divided));
+	free_rt();
+}
+
+static void it_is_not_while_others_take_or_tasks_are_coarse(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 256, 61), 0);
+	wf_store_rlx(&p->shared, true);
+	assert_int_equal(strays_if_divided(), 0);
+	wf_store_rlx(&p->shared, false);
+	wf_store_rlx(&p->coarse, WF_COARSE);
+	assert_int_equal(strays_if_divided(), 0);
+	wf_store_rlx(&p->coarse, 0);
+	assert_true(wf_load_rlx(&p->divided));
+	assert_true(strays_if_divided() > 0);
+	free_rt();
+}
+
+/* It would not know any more what was ready before it. */
+static void nor_while_somebody_yielded(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 256, 61), 0);
+	wf_push_yield(p, &item[MANY].task);
+	for (size_t i = 0; i < MANY; i++)
+		to_local(i);
+	wf_store_rlx(&p->divided, true);
+	look_next();
+	assert_int_equal(number_of(wf_pick_quick(p)), MANY);
+	wf_store_rlx(&p->divided, false);
+	assert_int_equal(pick_many(MANY), 0);
+	free_rt();
+}
+
+/* What was mixed runs before the queue is mixed again. */
+static void no_task_is_mixed_twice(void **state)
+{
+	wf_entry second;
+
+	(void)state;
+	assert_int_equal(make_rt(1, 256, 61), 0);
+	for (size_t i = 0; i < MANY; i++)
+		to_local(i);
+	wf_store_rlx(&p->divided, true);
+	look_next();
+	assert_non_null(wf_pick_quick(p));
+	for (size_t i = 1; i < MANY; i++) {
+		second = wf_runq_peek(&p->runq);
+		wf_store_rlx(&p->divided, true);
+		look_next();
+		assert_ptr_equal(wf_pick_quick(p), wf_entry_task(second));
+	}
+	assert_true(wf_load_rlx(&p->divided));
+	free_rt();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -610,6 +708,11 @@ int main(void)
 		cmocka_unit_test(with_locks_the_turn_does_not_wait),
 		cmocka_unit_test(every_task_is_picked_once_and_counted),
 		cmocka_unit_test(delays_are_measured_when_it_looks_around),
+		cmocka_unit_test(what_was_divided_is_mixed_and_nothing_lost),
+		cmocka_unit_test(
+			it_is_not_while_others_take_or_tasks_are_coarse),
+		cmocka_unit_test(nor_while_somebody_yielded),
+		cmocka_unit_test(no_task_is_mixed_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "kit.h"
 #include "locked.h"
 #include "sched/share.h"
@@ -116,6 +117,26 @@ static void half_rounded_down_is_taken_and_counted(void **state)
 
 /* ------------------------------------------------------------------------ */
 /* What is alone: in the queue, or in the slot. */
+
+/* Many that were divided are to be mixed by both; a few are not. */
+static void many_are_known_to_be_divided(void **state)
+{
+	(void)state;
+	begin(2);
+	kit_fill(1, 2 * (WF_MIX_MIN - 1));
+	assert_non_null(wf_search_round(&search, false));
+	assert_false(wf_load_rlx(&kit.procs[0].divided));
+	assert_false(wf_load_rlx(&kit.procs[1].divided));
+	kit_empty(&kit.procs[0]);
+	kit_empty(&kit.procs[1]);
+	kit_fill(1, (size_t)(2 * WF_MIX_MIN));
+	assert_non_null(wf_search_round(&search, false));
+	assert_true(wf_load_rlx(&kit.procs[0].divided));
+	assert_true(wf_load_rlx(&kit.procs[1].divided));
+	kit_empty(&kit.procs[0]);
+	kit_empty(&kit.procs[1]);
+	kit_close();
+}
 
 static void put_alone(bool slot)
 {
@@ -409,6 +430,7 @@ int main(void)
 		cmocka_unit_test(a_round_comes_to_every_victim),
 		cmocka_unit_test(the_order_differs_from_round_to_round),
 		cmocka_unit_test(half_rounded_down_is_taken_and_counted),
+		cmocka_unit_test(many_are_known_to_be_divided),
 		cmocka_unit_test(a_lone_task_stays_with_an_owner_that_picks),
 		cmocka_unit_test(so_does_the_one_in_the_slot),
 		cmocka_unit_test(an_empty_victim_is_not_waited_for),

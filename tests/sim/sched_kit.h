@@ -373,6 +373,7 @@ void wake_other(void *arg);
 void share_queue(void *arg);
 void share_slot(void *arg);
 void share_yielders(void *arg);
+void share_mix(void *arg);
 void share_close_queue(void *arg);
 void share_close_slot(void *arg);
 void share_close_yielders(void *arg);

@@ -176,6 +176,7 @@ static const struct scenario table[] = {
 	COMPLETE("share/queue", share_queue),
 	COMPLETE("share/slot", share_slot),
 	COMPLETE("share/yielders", share_yielders),
+	SMALL("share/mix", share_mix),
 	SMALL("share/close-queue", share_close_queue),
 	SMALL("share/close-slot", share_close_slot),
 	SMALL("share/close-yielders", share_close_yielders),

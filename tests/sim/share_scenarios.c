@@ -201,6 +201,25 @@ void share_two_thieves(void *arg)
 	end(3, 4);
 }
 
+/* A queue that was divided is mixed by its holder, and robbed again. */
+void share_mix(void *arg)
+{
+	struct wf_proc *p;
+
+	(void)arg;
+	kit_open(3, KIT_CAP);
+	fill(QUEUE, 4);
+	p = &stage.kit.proc[0];
+	wf_store_rlx(&p->coarse, false);
+	wf_store_rlx(&p->group->gate_open, true);
+	wf_store_rlx(&p->divided, true);
+	p->pause = 1;
+	kit_start(hold_two, NULL, "holder");
+	kit_start(rob_once, &stage.kit.proc[1], "thief");
+	kit_start(rob_once, &stage.kit.proc[2], "second thief");
+	end(3, 4);
+}
+
 /* ------------------------------------------------------------------------ */
 /* The slot, when the holder puts something into it. */
 
