@@ -49,6 +49,7 @@ static void alone(
 	enter(gate, steady ? WF_GATE_TRIAL : WF_GATE_ALONE, now_ns, ticks);
 	gate->alone = now > gate->alone ? now : gate->alone;
 	gate->settled = false;
+	gate->doubt |= steady;
 }
 
 static void verdict(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
@@ -57,6 +58,7 @@ static void verdict(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
 		enter(gate, WF_GATE_OPEN, now_ns, ticks);
 		gate->until_ns = now_ns + WF_GATE_OPEN_NS;
 		gate->backoff_ns = 0;
+		gate->doubt = false;
 		return;
 	}
 	gate->backoff_ns = gate->backoff_ns == 0 ? WF_GATE_SHUT_MIN_NS
@@ -77,6 +79,14 @@ static void trial(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
 	} else if (gate->settled && ns >= WF_GATE_TRIAL_NS) {
 		verdict(gate, now_ns, ticks);
 	}
+}
+
+void wf_gate_count(struct wf_gate *gate, bool lone)
+{
+	/* What was done since the last look was done by one, alone. */
+	if (lone && gate->lone && gate->phase != WF_GATE_TRIAL)
+		gate->doubt = false;
+	gate->lone = lone;
 }
 
 bool wf_gate_look(

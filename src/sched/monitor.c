@@ -52,7 +52,7 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 		seen->idle_ns = idle_ns;
 	}
 	if (backlog > 0) {
-		bool coarse = mean >= WF_COARSE_NS;
+		bool coarse = mean >= wf_gate_coarse_ns(&p->group->gate);
 
 		wf_store_rlx(&p->mean_ns, mean);
 		wf_set_coarse(p, coarse);
@@ -131,8 +131,10 @@ static bool look_at_group(
 	uint64_t sleeping = wf_load_rlx(&g->sleeping);
 	struct sight sight = { .coarse = wf_policy_of(g)->wake !=
 			WEFT_WAKE_GATE };
+	uint64_t awake = g->all & ~sleeping;
 	bool open;
 
+	wf_gate_count(&g->gate, (awake & (awake - 1)) == 0);
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct wf_proc *p = &g->procs[i];
 

@@ -198,6 +198,36 @@ static void it_measures_only_while_there_is_something_to_steal(void **state)
 	assert_int_equal(try_once(&w), WF_GATE_OPEN);
 }
 
+/* From a trial on; until help has paid, or one ran alone for a whole look. */
+static void a_trial_puts_what_is_coarse_in_doubt(void **state)
+{
+	struct world w = begin(10000, 9000);
+
+	(void)state;
+	assert_int_equal(wf_gate_coarse_ns(&w.gate), 1000);
+	(void)leave_phase(&w);
+	assert_int_equal(w.gate.phase, WF_GATE_TRIAL);
+	assert_int_equal(wf_gate_coarse_ns(&w.gate), 20000);
+	/* The helper may not be up yet. */
+	for (int i = 0; i < 3; i++)
+		wf_gate_count(&w.gate, true);
+	assert_int_equal(wf_gate_coarse_ns(&w.gate), 20000);
+	wf_gate_count(&w.gate, false);
+	(void)leave_phase(&w);
+	assert_int_equal(w.gate.phase, WF_GATE_SHUT);
+	assert_int_equal(wf_gate_coarse_ns(&w.gate), 20000);
+	wf_gate_count(&w.gate, true);
+	wf_gate_count(&w.gate, false);
+	wf_gate_count(&w.gate, true);
+	assert_int_equal(wf_gate_coarse_ns(&w.gate), 20000);
+	wf_gate_count(&w.gate, true);
+	assert_int_equal(wf_gate_coarse_ns(&w.gate), 1000);
+	(void)leave_phase(&w);
+	w.helped = 20000;
+	assert_int_equal(try_once(&w), WF_GATE_OPEN);
+	assert_int_equal(wf_gate_coarse_ns(&w.gate), 1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +239,7 @@ int main(void)
 		cmocka_unit_test(an_open_gate_is_looked_at_again),
 		cmocka_unit_test(
 			it_measures_only_while_there_is_something_to_steal),
+		cmocka_unit_test(a_trial_puts_what_is_coarse_in_doubt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

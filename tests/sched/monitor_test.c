@@ -157,6 +157,31 @@ static void what_waits_behind_a_task_that_goes_on(void **state)
 	assert_int_equal(kit_woken(), 0);
 }
 
+/* 4 us, when two run, is no sign that tasks are coarse: see sched/gate.h. */
+static void tasks_that_a_trial_made_long_are_fine(void **state)
+{
+	(void)state;
+	kit_fill(0, 50);
+	kit_run(1);
+	g->gate.doubt = true;
+	(void)look_after(200 * WF_NS_PER_US, 50);
+	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	assert_int_equal(kit_woken(), 0);
+	/* These are long in any case. */
+	(void)look_after(200 * WF_NS_PER_US, 10);
+	assert_true(wf_load_rlx(&kit.procs[0].coarse));
+	assert_true(kit_was_woken(2));
+	(void)look_after(200 * WF_NS_PER_US, 50);
+	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	/* One runs alone, and its tasks take as long. */
+	(void)wf_or_acqrel(&g->sleeping, kit.procs[1].bit);
+	(void)look_after(200 * WF_NS_PER_US, 50);
+	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	(void)look_after(200 * WF_NS_PER_US, 50);
+	assert_true(wf_load_rlx(&kit.procs[0].coarse));
+	expect_help();
+}
+
 static void fine_tasks_only_through_an_open_gate(void **state)
 {
 	(void)state;
@@ -448,6 +473,7 @@ int main(void)
 		TEST(idle_time_is_no_tasks_time),
 		TEST(timers_are_left_alone_while_the_global_queue_is_long),
 		TEST(what_waits_behind_a_task_that_goes_on),
+		TEST(tasks_that_a_trial_made_long_are_fine),
 		TEST(fine_tasks_only_through_an_open_gate),
 		TEST(a_task_in_the_global_queue_that_nobody_looks_at),
 		TEST(a_searcher_is_help_enough),
