@@ -11,6 +11,7 @@
 #include "sched/global.h"
 #include "sched/runtime.h"
 #include "sched/share.h"
+#include "sched/steal.h"
 #include "sched/wake.h"
 
 #define WF_MONITOR_PAUSE_MIN_NS (50 * WF_NS_PER_US)
@@ -20,6 +21,7 @@
 #define WF_MONITOR_LATE_NS WF_NS_PER_MS	       /* then we fire its timers */
 #define WF_MONITOR_SHORT_NS (2 * WF_NS_PER_MS) /* a sleep not worth it */
 #define WF_MONITOR_SLICE_NS (100 * WF_NS_PER_US)
+#define WF_MONITOR_BEHIND_NS WF_NS_PER_MS
 #define WF_MONITOR_CALM_NS (2 * WF_NS_PER_MS) /* then thieves need not come */
 
 /* What a look at a group brought together. */
@@ -32,6 +34,19 @@ struct sight {
 	bool help;	 /* somebody should be woken */
 };
 
+/*
+ * Has something waited behind long tasks at every look for long?  Each wait is
+ * too short to be worth a wake, but there is always one.  Help may come in
+ * vain, so it is asked for once in that time.
+ */
+static bool is_behind(struct wf_monitor_seen *seen, int64_t now_ns, bool waits)
+{
+	if (waits && now_ns - seen->free_ns < WF_MONITOR_BEHIND_NS)
+		return false;
+	seen->free_ns = now_ns;
+	return waits;
+}
+
 static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 	int64_t now_ns, struct sight *sight)
 {
@@ -39,6 +54,7 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 	uint64_t ran = ticks - seen->ticks;
 	uint64_t backlog = wf_proc_backlog(p) + wf_global_backlog(p->group);
 	uint64_t mean = (uint64_t)(now_ns - seen->moved_ns);
+	bool behind;
 
 	if (ran > 0) {
 		int64_t idle_ns = wf_load_rlx(&p->idle_ns);
@@ -51,6 +67,7 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 		seen->moved_ns = now_ns;
 		seen->idle_ns = idle_ns;
 	}
+	behind = is_behind(seen, now_ns, backlog > 0 && mean > WF_STUCK_NS);
 	if (backlog > 0) {
 		bool coarse = mean >= wf_gate_coarse_ns(&p->group->gate);
 
@@ -60,7 +77,7 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 			p->calm_ns = now_ns;
 		if (!coarse)
 			sight->fine |= backlog > 1;
-		else if (ran == 0 || wf_wake_pays(p, backlog))
+		else if (ran == 0 || behind || wf_wake_pays(p, backlog))
 			sight->help = true;
 	}
 	sight->coarse |= wf_is_coarse(p);
@@ -94,6 +111,7 @@ static void forget_proc(
 {
 	seen->ticks = wf_load_rlx(&p->counters.ticks);
 	seen->moved_ns = now_ns;
+	seen->free_ns = now_ns;
 	seen->idle_ns = wf_load_rlx(&p->idle_ns);
 }
 

@@ -9,6 +9,7 @@
  *
  *	a backlog of coarse tasks worth more than two wakes,
  *	anything that waits behind a task which runs since the last look,
+ *	anything that waits behind tasks of 20 us at every look for 1 ms,
  *	fine tasks, when the gate is open.
  *
  * It fires the timers of a processor that is late with them by 1 ms, because
@@ -56,6 +57,8 @@ struct wf_monitor_seen {
 	uint64_t ticks;
 	int64_t moved_ns;		/* when ticks last differed */
 	int64_t idle_ns;		/* its idle_ns then */
+	int64_t free_ns;		/* when nothing waited behind long tasks
+					   or help was sent for */
 };
 
 struct wf_monitor {

@@ -157,6 +157,34 @@ static void what_waits_behind_a_task_that_goes_on(void **state)
 	assert_int_equal(kit_woken(), 0);
 }
 
+/* Tasks of 25 us, and a wake costs 30: one that waits is not worth two. */
+static void what_waits_behind_long_tasks_at_every_look(void **state)
+{
+	(void)state;
+	kit_fill(0, 1);
+	for (int k = 0; k < 2; k++) {
+		for (int i = 1; i < 10; i++) {
+			(void)look_after(100 * WF_NS_PER_US, 4);
+			assert_int_equal(kit_woken(), 0);
+		}
+		/* It may have come in vain: again, but not at once. */
+		(void)look_after(100 * WF_NS_PER_US, 4);
+		expect_help();
+	}
+	/* Once nothing waited. */
+	for (int i = 1; i < 30; i++) {
+		kit_empty(&kit.procs[0]);
+		kit_fill(0, i % 9 != 0);
+		(void)look_after(100 * WF_NS_PER_US, 4);
+		assert_int_equal(kit_woken(), 0);
+	}
+	/* Tasks of 20 us: nobody could take the one that waits. */
+	for (int i = 0; i < 30; i++) {
+		(void)look_after(100 * WF_NS_PER_US, 5);
+		assert_int_equal(kit_woken(), 0);
+	}
+}
+
 /* 4 us, when two run, is no sign that tasks are coarse: see sched/gate.h. */
 static void tasks_that_a_trial_made_long_are_fine(void **state)
 {
@@ -473,6 +501,7 @@ int main(void)
 		TEST(idle_time_is_no_tasks_time),
 		TEST(timers_are_left_alone_while_the_global_queue_is_long),
 		TEST(what_waits_behind_a_task_that_goes_on),
+		TEST(what_waits_behind_long_tasks_at_every_look),
 		TEST(tasks_that_a_trial_made_long_are_fine),
 		TEST(fine_tasks_only_through_an_open_gate),
 		TEST(a_task_in_the_global_queue_that_nobody_looks_at),

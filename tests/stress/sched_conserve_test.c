@@ -10,6 +10,7 @@
  *	bursts		many submits have all workers running, and do not wake
  *			more workers than there are
  *	sharing		many short tasks of one fiber are not left to its worker
+ *	pairs		two fibers that compute and give way run at once
  *
  * The machine may have other things to do, so a single delay may be long; the
  * median may not.
@@ -628,6 +629,86 @@ static void what_one_fiber_starts_is_shared(void **state)
 	assert_true(alone <= SHARINGS / 5);
 }
 
+/* ------------------------------------------------------------------------ */
+/* Pairs. */
+
+enum { PAIRS = 15, PAIR_TURNS = 10 * 1000 };
+
+static struct pair {
+	int64_t turn_ns;
+	_Atomic(unsigned) computing;
+	_Atomic(size_t) turns; /* of both, before they ran at once */
+	_Atomic(bool) met;
+	weft_group ended;
+} pair;
+
+/* Compute and give way, until the other one computes too. */
+static void take_turns(void *arg)
+{
+	(void)arg;
+	while (!wf_load_rlx(&pair.met) &&
+		wf_add_rlx(&pair.turns, 1) < PAIR_TURNS) {
+		int64_t until = threads_now_ns() + pair.turn_ns;
+
+		if (wf_add_rlx(&pair.computing, 1) == 1)
+			wf_store_rlx(&pair.met, true);
+		while (threads_now_ns() < until)
+			continue;
+		wf_sub_rlx(&pair.computing, 1);
+		weft_yield();
+	}
+	weft_group_done(&pair.ended);
+}
+
+static void start_pair(void *arg)
+{
+	(void)arg;
+	kit_expect(weft_go(take_turns, NULL) == 0);
+	kit_expect(weft_go(take_turns, NULL) == 0);
+}
+
+static int64_t pair_once(int64_t turn_ns)
+{
+	weft_config cfg = { .workers = 2 };
+	weft_rt *rt = kit_start(&cfg);
+
+	pair = (struct pair){ .turn_ns = turn_ns };
+	weft_group_add(&pair.ended, 2);
+	assert_int_equal(weft_rt_go(rt, start_pair, NULL), 0);
+	assert_int_equal(weft_group_wait(&pair.ended, WEFT_FOREVER), 0);
+	kit_stop(rt);
+	kit_settle();
+	kit_watch();
+	return (int64_t)wf_load_rlx(&pair.turns);
+}
+
+/*
+ * One of the two always waits, but never for longer than a turn, and there are
+ * never two who wait.
+ */
+static void two_that_compute_and_give_way_run_at_once(void **state)
+{
+	static const int64_t turn_us[] = { 25, 50, 100, 400 };
+	int64_t worst = 0;
+
+	(void)state;
+	if (wf_os_cpus_allowed() < 2)
+		skip_because("needs two CPUs");
+	for (size_t k = 0; k < 4; k++) {
+		int64_t turns[PAIRS];
+
+		for (size_t i = 0; i < PAIRS; i++)
+			turns[i] = pair_once(turn_us[k] * WF_NS_PER_US);
+		qsort(turns, PAIRS, sizeof(turns[0]), kit_compare_ns);
+		printf("turns of %d us until both run: median %d, worst %d\n",
+			(int)turn_us[k], (int)turns[PAIRS / 2],
+			(int)turns[PAIRS - 1]);
+		if (turns[PAIRS - 1] > worst)
+			worst = turns[PAIRS - 1];
+	}
+	assert_true(worst < PAIR_TURNS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -642,6 +723,7 @@ int main(void)
 		cmocka_unit_test(a_submit_from_outside_wakes_a_sleeper),
 		cmocka_unit_test(a_burst_has_all_workers_running),
 		cmocka_unit_test(what_one_fiber_starts_is_shared),
+		cmocka_unit_test(two_that_compute_and_give_way_run_at_once),
 	};
 
 	if (wf_on_valgrind()) {
