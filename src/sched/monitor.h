@@ -33,7 +33,7 @@
  *	  asleep? -> wake it		  any bit clear? -> asleep = 0
  *
  * With nothing running for some looks it sleeps, and nothing wakes it but (M1).
- * If that was not for long it looks on four times as often the next time, at
+ * If that was not for long it looks on for four times as many the next time, at
  * the intervals that it had: timers that come every so often would wake it for
  * each, and a wake costs more than a look.
  * A runtime of one processor has none.
