@@ -197,8 +197,9 @@ WEFT_API void weft_fiber_look(const weft_fiber *f, weft_fiber_info *info);
  * weft_self() is NULL there, and it may neither wait nor yield.
  *
  * next, if not NULL, is a suspended fiber that the caller has the right to
- * wake: it runs now, in the caller's place (also when commit refuses: then it
- * runs soon).
+ * wake.  It runs now, in the caller's place, unless other fibers have their
+ * turn: fibers that name each other keep nobody from running.  When commit
+ * refuses, next is made ready and runs soon.
  */
 struct weft_awaiter {
 	bool (*commit)(struct weft_awaiter *self, weft_fiber *fiber);

@@ -50,6 +50,7 @@
 
 #include "sched/idle.h"
 #include "sched/proc.h"
+#include "sched/runtime.h"
 #include "sched/thread.h"
 
 /* What runs next of what is at hand; NULL: nothing.  Holder. */
@@ -61,9 +62,28 @@ weft_task *wf_pick_quick(struct wf_proc *p);
  */
 weft_task *wf_pick_started(struct wf_proc *p);
 
-/* task runs next because somebody says so: a tick like any other.  Holder. */
+/* Have there been as many picks from the slot in a row as there may be? */
+static inline bool wf_pick_is_slot_spent(struct wf_proc *p)
+{
+	return p->streak >= p->group->rt->config.lifo_budget;
+}
+
+/*
+ * A fiber that waits has named its successor (weft_awaiter.next).  May the
+ * successor run before all others?  Not when the slot's budget is spent, nor in
+ * place of a pick that looks around (R2.19).  Holder.
+ */
+static inline bool wf_pick_may_give(struct wf_proc *p)
+{
+	return !wf_pick_is_slot_spent(p) && p->pause > 1;
+}
+
+/* The successor runs: a pick like one from the slot.  Holder. */
 static inline weft_task *wf_pick_given(struct wf_proc *p, weft_task *task)
 {
+	if (p->pause > 1)
+		p->pause--;
+	p->streak++;
 	wf_bump(&p->counters.ticks, 1);
 	wf_bump(&p->counters.runs_lifo, 1);
 	return task;

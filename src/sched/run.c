@@ -42,14 +42,33 @@ static void settle_spent(struct wf_thread *t)
 		wf_stack_credit_back(stacks, cls); /* (L3) */
 }
 
-wf_noinline void wf_settle(struct wf_thread *t, enum wf_after after)
+/*
+ * The fiber that left commits, and only then can its successor run: the
+ * successor may take for granted that the fiber is off its stack.
+ */
+static weft_fiber *settle_given(struct wf_thread *t)
 {
+	weft_fiber *f = t->left, *successor = t->successor;
+	weft_hint hint = t->given;
+	bool published = t->awaiter->commit(t->awaiter, f);
+
+	wf_make_ready(successor, hint);
+	if (published)
+		return NULL;
+	return t->refused = f;
+}
+
+wf_noinline weft_fiber *wf_settle(struct wf_thread *t, enum wf_after after)
+{
+	if (after == WF_AFTER_GIVE)
+		return settle_given(t);
 	if (after == WF_AFTER_SPENT)
 		settle_spent(t);
 	else if (after == WF_AFTER_REQUEUE)
 		wf_push_next(t->proc, wf_entry_of(&t->left->task));
 	else
 		wf_push_yield(t->proc, &t->left->task);
+	return NULL;
 }
 
 wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
@@ -58,18 +77,39 @@ wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
 	(void)wf_go_on_here(t, f, next);
 }
 
-/* Who runs when f is suspended with a: as a wants it, if that is possible. */
+/*
+ * a, with which a fiber of t waits, names a successor.  The successor runs now
+ * if it belongs to this runtime and no other task has its turn.  Otherwise the
+ * result is another task (NULL: there is none), and the successor is to be
+ * queued after the commit: behind the local queue if the slot's budget is
+ * spent, else in the slot.
+ */
 static weft_task *choose_next(struct wf_thread *t, struct weft_awaiter *a)
 {
+	struct wf_proc *p = t->proc;
 	weft_fiber *next = a->next;
+	bool ours = wf_fiber_rt(next) == t->rt;
+	weft_task *task;
 
-	if (wf_likely(next == NULL))
-		return wf_pick_quick(t->proc);
-	if (wf_fiber_rt(next) == t->rt)
-		return wf_pick_given(t->proc, &next->task);
-	/* It can only run where it belongs. */
-	wf_make_ready(next, WEFT_HINT_NEXT);
-	return wf_pick_quick(t->proc);
+	t->successor = NULL;
+	if (wf_likely(ours && wf_pick_may_give(p)))
+		return wf_pick_given(p, &next->task);
+	t->given = ours && wf_pick_is_slot_spent(p) ? WEFT_HINT_DEFAULT
+						     : WEFT_HINT_NEXT;
+	task = wf_pick_quick(p);
+	if (task == NULL && ours)
+		return wf_pick_given(p, &next->task);
+	t->successor = next;
+	return task;
+}
+
+static wf_noinline wf_may_switch int suspend_for_next(
+	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a)
+{
+	weft_task *task = choose_next(t, a);
+
+	return wf_suspend_here(t, f, a, task,
+		t->successor != NULL ? WF_AFTER_GIVE : WF_AFTER_COMMIT);
 }
 
 wf_may_switch int wf_suspend(
@@ -78,7 +118,10 @@ wf_may_switch int wf_suspend(
 	if (wf_unlikely(t->visitor))
 		return wf_visit_suspend(t, f, a);
 	wf_own_stack(t, f);
-	return wf_suspend_here(t, f, a, choose_next(t, a));
+	if (wf_unlikely(a->next != NULL))
+		return suspend_for_next(t, f, a);
+	return wf_suspend_here(
+		t, f, a, wf_pick_quick(t->proc), WF_AFTER_COMMIT);
 }
 
 wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)

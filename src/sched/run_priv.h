@@ -25,8 +25,8 @@
 struct wf_stack *wf_loop_prepare(struct wf_thread *t, unsigned cls,
 	weft_task *task, struct wf_context *at);
 
-/* What else than to commit those who left want done. */
-wf_noinline void wf_settle(struct wf_thread *t, enum wf_after after);
+/* wf_arrive, for all that is not a plain commit. */
+wf_noinline weft_fiber *wf_settle(struct wf_thread *t, enum wf_after after);
 
 /*
  * Do what the side that left wanted done.  Returns a fiber whose commit refused
@@ -39,10 +39,8 @@ wf_inline weft_fiber *wf_arrive(struct wf_thread *t)
 	if (after == WF_AFTER_NOTHING)
 		return NULL;
 	t->after = WF_AFTER_NOTHING;
-	if (wf_unlikely(after != WF_AFTER_COMMIT)) {
-		wf_settle(t, after);
-		return NULL;
-	}
+	if (wf_unlikely(after != WF_AFTER_COMMIT))
+		return wf_settle(t, after);
 	if (wf_likely(t->awaiter->commit(t->awaiter, t->left)))
 		return NULL;
 	return t->refused = t->left;
@@ -101,11 +99,14 @@ wf_inline struct wf_thread *wf_go_on_here(
 	return t;
 }
 
-/* As wf_suspend, f having its stack, with next in its place. */
+/*
+ * As wf_suspend, f having its stack, with next in its place; after is COMMIT,
+ * or GIVE with successor and given set.
+ */
 wf_inline int wf_suspend_here(struct wf_thread *t, weft_fiber *f,
-	struct weft_awaiter *a, weft_task *next)
+	struct weft_awaiter *a, weft_task *next, enum wf_after after)
 {
-	t->after = WF_AFTER_COMMIT;
+	t->after = after;
 	t->left = f;
 	t->awaiter = a;
 	t = wf_go_on_here(t, f, next);

@@ -13,6 +13,7 @@
  * is still on it; the side that arrives does it first thing:
  *
  *	COMMIT	 ask the awaiter of the fiber that left
+ *	GIVE	 the same, then make its successor ready (weft_awaiter.next)
  *	REQUEUE	 the fiber that left goes into the slot: it had stepped aside
  *	YIELD	 the fiber that left goes behind all others
  *	SPENT	 nobody is on the stack that was left: back with it
@@ -40,6 +41,7 @@
 enum wf_after {
 	WF_AFTER_NOTHING,
 	WF_AFTER_COMMIT,
+	WF_AFTER_GIVE,
 	WF_AFTER_REQUEUE,
 	WF_AFTER_YIELD,
 	WF_AFTER_SPENT,
@@ -67,7 +69,9 @@ struct wf_thread {
 	uint32_t passed;		/* budgets more than one, in a row */
 	enum wf_after after;
 	weft_fiber *left;		/* not SPENT: who left */
-	struct weft_awaiter *awaiter;	/* COMMIT */
+	struct weft_awaiter *awaiter;	/* COMMIT, GIVE */
+	weft_fiber *successor;		/* GIVE */
+	weft_hint given;		/* GIVE: how successor is queued */
 	weft_fiber *refused;		/* by its commit: it runs on */
 	struct wf_stack *spent;		/* SPENT */
 	weft_task *handed;		/* what a new loop runs first */

@@ -120,6 +120,8 @@ static wf_may_switch void visit_fiber(
 static bool settle(struct wf_thread *v, weft_fiber *f)
 {
 	enum wf_after after = v->after;
+	weft_fiber *next = after == WF_AFTER_GIVE ? v->successor : NULL;
+	bool published = true;
 
 	v->after = WF_AFTER_NOTHING;
 	if (after == WF_AFTER_ENDED)
@@ -127,8 +129,10 @@ static bool settle(struct wf_thread *v, weft_fiber *f)
 	else if (after == WF_AFTER_YIELD)
 		wf_fiber_send_again(f, WEFT_HINT_YIELD);
 	else
-		return v->awaiter->commit(v->awaiter, f);
-	return true;
+		published = v->awaiter->commit(v->awaiter, f);
+	if (next != NULL)
+		wf_make_ready(next, WEFT_HINT_NEXT);
+	return published;
 }
 
 static void resume(struct wf_thread *v, weft_fiber *f)
@@ -176,9 +180,8 @@ static wf_may_switch void come_back(struct wf_thread *v, weft_fiber *f)
 wf_may_switch int wf_visit_suspend(
 	struct wf_thread *v, weft_fiber *f, struct weft_awaiter *a)
 {
-	if (a->next != NULL)
-		wf_make_ready(a->next, WEFT_HINT_NEXT);
-	v->after = WF_AFTER_COMMIT;
+	v->after = a->next != NULL ? WF_AFTER_GIVE : WF_AFTER_COMMIT;
+	v->successor = a->next;
 	v->awaiter = a;
 	come_back(v, f);
 	v = wf_os_self();

@@ -65,8 +65,8 @@ wf_inline int wf_wait_fiber(struct wf_waiter *w, struct wf_thread *t,
 	if (wf_unlikely(t->visitor))
 		refused = wf_visit_suspend(t, f, &w->awaiter);
 	else
-		refused = wf_suspend_here(
-			t, f, &w->awaiter, wf_pick_quick(t->proc));
+		refused = wf_suspend_here(t, f, &w->awaiter,
+			wf_pick_quick(t->proc), WF_AFTER_COMMIT);
 	/* Relaxed: what the claimer did came by the queue, or by the word. */
 	seen = wf_load_rlx(&f->wait);
 	wf_store_rlx(&f->waits_for, NULL);
