@@ -28,9 +28,8 @@
 #define WF_STACK_BATCH_MAX 2
 #define WF_LOCK_SPINS 1
 #define WF_SHARE_TRIES 2
-#define WF_JOIN_PATIENCE 2
+#define WF_JOIN_CALLS 16
 #define WF_MONITOR_IDLE_LOOKS 1
-#define WF_INLINES 2
 #define WF_LOCAL_CAPACITY 4
 #define WF_GLOBAL_TICK 3
 #define WF_LIFO_BUDGET 2
@@ -56,14 +55,11 @@
 /* A pick takes less than as many looks, unless its thread was stopped. */
 #define WF_SHARE_TRIES 200
 
-/* Budgets of a joiner in a row, while only its children wait. */
-#define WF_JOIN_PATIENCE 32
+/* Children that a joiner runs as calls while others have not started. */
+#define WF_JOIN_CALLS 65536
 
 /* The monitor finds nothing to do so often, before it sleeps. */
 #define WF_MONITOR_IDLE_LOOKS 4
-
-/* Children run as calls, for a unit of budget. */
-#define WF_INLINES 16
 
 /* Defaults of weft_config, see there. */
 #define WF_LOCAL_CAPACITY 256

@@ -4,8 +4,8 @@
  *
  * A child that has not started may be run by its joiner as a call, on the
  * joiner's stack, if the joiner would wait for as long as it takes, both are of
- * one runtime, the stack has the child's full promise left, and some budget is
- * left.  It is claimed like by any thief; its entry in the queue is then dead.
+ * one runtime, and the stack has the child's full promise left.  It is claimed
+ * like by any thief; its entry in the queue is then dead.
  * While it runs it is the running fiber, and the joiner waits like any other.
  *
  * Otherwise the joiner waits until hand_over (sched/finish.c) finds it:
@@ -27,6 +27,7 @@
 
 #include "base/assert.h"
 #include "base/limits.h"
+#include "base/units.h"
 #include "os/os.h"
 #include "sched/finish.h"
 #include "sched/global.h"
@@ -88,34 +89,43 @@ static inline bool stack_suffices(struct wf_thread *t, weft_fiber *f)
 	return here - wf_stack_low(t->stack) >= (ptrdiff_t)promised;
 }
 
+/* So long may a joiner run children as calls while others have not started. */
+#define WF_JOIN_NS WF_NS_PER_MS
+
 /*
- * Children that run as calls must not keep others from running, each is a tick
- * and several together spend a unit of the budget.  When the global queue has
- * its turn, or timers may be due, or the budget is used up, one of those who
- * wait runs now and the joiner right after it.  But children that have not
- * started are passed over, for as long as patience lasts: they are the joiner's
- * own, as like as not, and to begin them all before any has ended would take a
- * stack for each.
+ * A joiner that runs children as calls must not keep others from running.  Each
+ * call is a tick.  Every so often the joiner looks around, as a pick does:
+ *
+ *	A task of the global queue, a yielder or a task that has started runs
+ *	when it is the global queue's turn, and the joiner right after it.
+ *
+ *	Fibers that have not started are passed over, for WF_JOIN_NS and for
+ *	WF_JOIN_CALLS calls at most: they are the joiner's own children, as
+ *	like as not, and to begin all of them before any has ended would take a
+ *	stack for each.  After that the joiner gives way to everything.
+ *
+ * The first look is at the second call and reads the time; the next ones come
+ * after 1, 2, 4 ... calls, and sooner if the calls are long (sched/pick.c).
  */
-static wf_noinline wf_may_switch struct wf_thread *give_way(
+static wf_noinline wf_may_switch struct wf_thread *look_around(
 	struct wf_thread *t, weft_fiber *self)
 {
 	struct wf_proc *p = t->proc;
-	weft_task *other = NULL;
-	bool spent = t->budget <= 1;
+	uint32_t inlines = t->inlines;
+	weft_task *other = wf_pick_started(p, inlines == 2);
+	int64_t now_ns = wf_load_rlx(&p->clock_ns), since_ns;
 
-	if (spent || wf_global_len(p->group) != 0 ||
-		wf_timers_next(&p->timers) != INT64_MAX)
-		other = wf_pick_started(p);
-	else
-		p->pause = t->rt->global_tick;
+	if (inlines <= 2)
+		t->inlines_ns = now_ns;
+	since_ns = t->inlines_ns;
 	if (other != NULL) {
 		wf_yield_to(t, self, other);
-	} else if (spent && ++t->passed >= WF_JOIN_PATIENCE) {
-		wf_yield(t, self);
-	} else if (spent) {
-		t->budget = t->budget_full;
+		t = wf_os_self();
+		t->inlines = inlines;
+		t->inlines_ns = since_ns;
 	}
+	if (inlines >= WF_JOIN_CALLS || now_ns - since_ns >= WF_JOIN_NS)
+		wf_yield(t, self);
 	return wf_os_self();
 }
 
@@ -125,12 +135,9 @@ static inline bool run_here(
 {
 	void *value;
 
-	if (wf_unlikely(--t->inlines == 0)) {
-		t->inlines = WF_INLINES;
-		t->budget--;
-	}
-	if (wf_unlikely(t->budget <= 1 || --t->proc->pause <= 1))
-		t = give_way(t, self);
+	t->proc->pause--;
+	if (wf_unlikely(++t->inlines == 2 || t->proc->pause <= 1))
+		t = look_around(t, self);
 	if (!stack_suffices(t, f) || !wf_fiber_claim_handle(f))
 		return false;
 	value = wf_run_inline(t, f, self);

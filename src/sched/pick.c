@@ -67,6 +67,9 @@ weft_task *wf_grab(
 	bool alone, before = false;
 	weft_task *first, *task;
 
+	if (!wf_inbox_has_rest(&p->inbox) &&
+		wf_policy_of(g)->locks == WEFT_LOCKS_NONE)
+		p->turn.of = WF_TURN_NONE; /* a new chain: see is_turn_over */
 	if (g == p->group && wf_load_rlx(&p->yielders.count) != 0) {
 		alone = wf_yielders_hold(p);
 		before = wf_yielders_wait_global(p);
@@ -74,7 +77,6 @@ weft_task *wf_grab(
 	}
 	if (wf_global_take(p, g, sharers, max, &batch) == 0)
 		return NULL;
-	p->tick_waits = false;
 	wf_bump(&p->counters.grabs, 1);
 	first = wf_batch_take(&batch);
 	while ((task = wf_batch_take(&batch)) != NULL) {
@@ -121,6 +123,8 @@ weft_task *wf_grab_share(struct wf_proc *p, struct wf_group *g, bool shy)
 	const weft_policy *policy = wf_policy_of(g);
 	size_t capacity = (size_t)(p->runq.mask + 1);
 
+	/* The local queue is empty: whatever was marked there has run. */
+	p->turn.of = WF_TURN_NONE;
 	if (policy->take == WEFT_TAKE_ONE || wf_policy_is_global(policy))
 		return wf_grab(p, g, 1, 1);
 	if (policy->take == WEFT_TAKE_ALL)
@@ -247,8 +251,7 @@ static void measure(struct wf_proc *p, weft_task *task, int64_t now_ns)
 	wf_bump(&p->counters.delay[bucket], 1);
 }
 
-/* The next turn of the global queue is after so many picks, or before. */
-static void turn_in(struct wf_proc *p, uint64_t picks)
+void wf_pick_turn_in(struct wf_proc *p, uint64_t picks)
 {
 	if (picks >= (uint64_t)p->pause + p->owed)
 		return;
@@ -257,26 +260,122 @@ static void turn_in(struct wf_proc *p, uint64_t picks)
 	p->owed = (uint32_t)picks - p->pause;
 }
 
-/*
- * The global queue has its turn; has it?  Without locks yielders are in it, and
- * they run after all that was in the own queue.  So its turn begins when what
- * is there now has run.
- */
-static bool is_turn(struct wf_proc *p)
+/* The global queue is not empty: let the queues take turns (pick.h). */
+static void begin_turns(struct wf_proc *p)
 {
-	uint64_t left = wf_load_rlx(&p->runq.tail);
+	p->turn = (struct wf_turn){
+		.of = WF_TURN_LOCAL,
+		.rest = wf_inbox_has_rest(&p->inbox),
+		.local_mark = wf_load_rlx(&p->runq.tail),
+		.global_mark = wf_inject_pushed(p->inject),
+	};
+}
 
-	if (wf_global_len(p->group) == 0)
-		return p->tick_waits = false;
+/*
+ * Has all been taken that was in the global queue when the turns began?
+ * Without locks there is no telling.  But the rest of a chain that there was
+ * then is older than the mark, and if there was none, so is the first task of
+ * the next chain; what follows in that chain may be younger.
+ */
+static bool is_turn_over(struct wf_proc *p)
+{
 	if (wf_policy_of(p->group)->locks == WEFT_LOCKS_SHORT)
+		return wf_inject_passed(p->inject, p->turn.global_mark);
+	return p->turn.rest && !wf_inbox_has_rest(&p->inbox);
+}
+
+/*
+ * A pick looks around.  May it take a task from the global queue?  With short
+ * locks always.  Without locks yielders are in the global queue, and run after
+ * all that was in the local queue: so only in the global queue's turn.
+ */
+static bool may_take_global(struct wf_proc *p)
+{
+	const weft_policy *policy = wf_policy_of(p->group);
+	bool always = policy->locks == WEFT_LOCKS_SHORT;
+	int64_t left;
+
+	if (wf_global_len(p->group) == 0) {
+		p->turn.of = WF_TURN_NONE;
+		return false;
+	}
+	if (wf_policy_is_global(policy))
 		return true;
-	if (!p->tick_waits)
-		p->tick_mark = left;
-	left = p->tick_mark - wf_load_rlx(&p->runq.head);
-	p->tick_waits = (int64_t)left > 0;
-	if (p->tick_waits)
-		turn_in(p, left);
-	return !p->tick_waits;
+	if (p->turn.of == WF_TURN_GLOBAL && is_turn_over(p))
+		p->turn.of = WF_TURN_NONE;
+	if (p->turn.of == WF_TURN_NONE)
+		begin_turns(p);
+	left = (int64_t)(p->turn.local_mark - wf_load_rlx(&p->runq.head));
+	if (left <= 0)
+		p->turn.of = WF_TURN_GLOBAL;
+	else
+		wf_pick_turn_in(p, (uint64_t)left + always);
+	return left <= 0 || always;
+}
+
+/*
+ * The global queue has its turn.  If the local queue is no more than half full,
+ * take a share: that costs less for each task than to take one by one, and what
+ * came to the local queue since the turns began, which now runs first, is no
+ * more than that.  When the share has run it is the global queue's turn again.
+ * Otherwise take one, and stay in turn: the next pick looks around, too.
+ */
+static weft_task *take_in_turn(struct wf_proc *p)
+{
+	size_t half = (size_t)(p->runq.mask + 1) / 2;
+	struct wf_group *g = p->group;
+	weft_task *task;
+
+	if (wf_policy_of(g)->take == WEFT_TAKE_ONE ||
+		wf_runq_len(&p->runq) > half) {
+		p->turn.looks = p->pause;
+		p->pause = 1;
+		return wf_grab(p, g, 1, 1);
+	}
+	task = wf_grab(p, g, wf_group_is_shy(g) ? 1 : g->count, half);
+	p->turn.of = WF_TURN_LOCAL;
+	p->turn.local_mark = wf_load_rlx(&p->runq.tail);
+	if (wf_policy_of(g)->locks == WEFT_LOCKS_NONE) {
+		p->turn.rest = wf_inbox_has_rest(&p->inbox);
+		if (!p->turn.rest)
+			p->turn.of = WF_TURN_NONE;
+	}
+	wf_pick_turn_in(p, wf_runq_len(&p->runq) + 1);
+	return task;
+}
+
+/*
+ * While the global queue's tasks are taken one by one every pick comes here:
+ * the slot and yielders as ever, then the global queue in place of the local
+ * one.  NULL: the turn is over.
+ */
+static weft_task *pick_in_turn(struct wf_proc *p)
+{
+	weft_task *task = NULL;
+
+	p->pause = 1;
+	if (wf_load_rlx(&p->slot) != 0)
+		task = from_slot(p);
+	if (task != NULL)
+		return task;
+	p->streak = 0;
+	if (wf_load_rlx(&p->yielders.count) != 0)
+		task = from_yielders(p, false);
+	if (task == NULL && !is_turn_over(p))
+		task = wf_grab(p, p->group, 1, 1);
+	if (task == NULL)
+		p->turn.of = WF_TURN_NONE;
+	return task;
+}
+
+/* A pick looks around: from the global queue, if that may be. */
+static weft_task *from_global(struct wf_proc *p)
+{
+	if (!may_take_global(p))
+		return NULL;
+	if (p->turn.of == WF_TURN_GLOBAL)
+		return take_in_turn(p);
+	return wf_grab(p, p->group, 1, 1);
 }
 
 /*
@@ -310,6 +409,18 @@ static bool plan(struct wf_proc *p, int64_t now_ns)
 }
 
 /*
+ * A look before its time, which is no turn of the global queue.  The next one
+ * is after the next pick: what comes may be long.
+ */
+static bool look_early(struct wf_proc *p)
+{
+	if (p->pause > 1)
+		p->owed += p->pause - 1;
+	p->pause = p->stride = 1;
+	return false;
+}
+
+/*
  * A thief and the holder have divided many fine tasks (sched/steal.h).  Put our
  * part into another order, as soon as nobody else takes from it; and each task
  * once at most, so that none waits for more than two queues.
@@ -318,8 +429,9 @@ static wf_noinline void mix(struct wf_proc *p)
 {
 	bool alone = wf_take_begin(p);
 
-	/* Yielders wait for places in the queue, not for tasks. */
-	if (alone && wf_load_rlx(&p->yielders.count) == 0 && !p->tick_waits &&
+	/* Yielders and turns wait for places in the queue, not for tasks. */
+	if (alone && wf_load_rlx(&p->yielders.count) == 0 &&
+		p->turn.of == WF_TURN_NONE &&
 		wf_load_rlx(&p->runq.head) >= p->mixed) {
 		wf_runq_mix(&p->runq, &p->random);
 		p->mixed = wf_load_rlx(&p->runq.tail);
@@ -328,14 +440,21 @@ static wf_noinline void mix(struct wf_proc *p)
 	wf_take_end(p);
 }
 
-/* Every so often: the clock, the global queue, who else could use work. */
+/* Every so often: the clock, timers, the global queue, what others may take. */
 static wf_noinline weft_task *look_around(struct wf_proc *p)
 {
 	struct wf_group *g = p->group;
-	int64_t now_ns = wf_os_now_ns();
-	bool turn = plan(p, now_ns);
 	weft_task *task = NULL;
+	int64_t now_ns;
+	bool turn;
 
+	if (p->turn.of == WF_TURN_GLOBAL && --p->turn.looks != 0) {
+		task = pick_in_turn(p);
+		if (task != NULL)
+			return task;
+	}
+	now_ns = wf_os_now_ns();
+	turn = plan(p, now_ns) || p->turn.of == WF_TURN_GLOBAL;
 	wf_proc_clock(p, now_ns);
 	(void)wf_proc_fire(p, now_ns);
 	if (wf_load_rlx(&p->yielders.count) > 1 &&
@@ -343,8 +462,8 @@ static wf_noinline weft_task *look_around(struct wf_proc *p)
 		spill(p);
 	if (wf_unlikely(wf_load_rlx(&p->divided)) && !wf_is_coarse(p))
 		mix(p);
-	if (turn && is_turn(p))
-		task = wf_grab(p, g, 1, 1);
+	if (turn)
+		task = from_global(p);
 	if (task == NULL)
 		task = pick(p);
 	if (task != NULL)
@@ -359,14 +478,22 @@ weft_task *wf_pick_quick(struct wf_proc *p)
 	return pick(p);
 }
 
-/* The next of the local queue that is no live ticket, if nothing else is. */
+/* So many dead tickets a look for started tasks drops, at most. */
+#define WF_PICK_DEAD 8
+
+/*
+ * The first of the local queue, if it has started or is a plain task.  Dead
+ * tickets before it are dropped, but only some: to drop them all at once, when
+ * the queue is full, costs less (sched/submit.c).
+ */
 static weft_task *started_here(struct wf_proc *p)
 {
 	weft_task *task = NULL;
 	wf_entry e;
 
-	while (task == NULL && (e = wf_runq_peek(&p->runq)) != 0) {
-		if (wf_entry_is_ticket(e) && wf_fiber_is_fresh(e))
+	for (int i = 0; task == NULL && i < WF_PICK_DEAD; i++) {
+		e = wf_runq_peek(&p->runq);
+		if (e == 0 || (wf_entry_is_ticket(e) && wf_fiber_is_fresh(e)))
 			return NULL;
 		e = pop(p);
 		task = e != 0 ? wf_entry_redeem(e) : NULL;
@@ -374,19 +501,20 @@ static weft_task *started_here(struct wf_proc *p)
 	return task ? count(p, NULL, task) : NULL;
 }
 
-weft_task *wf_pick_started(struct wf_proc *p)
+weft_task *wf_pick_started(struct wf_proc *p, bool early)
 {
+	int64_t now_ns = wf_os_now_ns();
+	bool turn = early ? look_early(p) : plan(p, now_ns);
 	weft_task *task = NULL;
 
-	if (p->pause <= 1) {
-		int64_t now_ns = wf_os_now_ns();
-
-		p->pause = p->group->rt->global_tick;
-		wf_proc_clock(p, now_ns);
-		(void)wf_proc_fire(p, now_ns);
-		task = wf_grab(p, p->group, 1, 1);
-	}
-	if (task == NULL && wf_load_rlx(&p->yielders.count) != 0)
+	wf_proc_clock(p, now_ns);
+	(void)wf_proc_fire(p, now_ns);
+	turn |= p->turn.of == WF_TURN_GLOBAL;
+	if (turn)
+		task = from_global(p);
+	if (!turn || task != NULL)
+		return task;
+	if (wf_load_rlx(&p->yielders.count) != 0)
 		task = from_yielders(p, true);
 	return task ? task : started_here(p);
 }

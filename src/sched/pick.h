@@ -18,26 +18,46 @@
  * It never searches, polls or sleeps, so any stack will do.  A pick that may
  * do all of that is for the loop on a clean stack: it goes on in sched/idle.h.
  *
- * In the lock-free mode yielders are in the global queue (sched/global.h); its
- * turn then comes when what was in the local queue has run, so L is to be added
- * to G below.
+ * TURNS.  A local queue that overflows sends its oldest tasks to the global
+ * queue.  If newer tasks came to the local queue for ever, and only every 61st
+ * pick took one of the older, a program that starts as many fibers as end would
+ * have more and more of them.  So while the global queue is not empty the two
+ * queues take turns:
+ *
+ *	LOCAL	until all that was in the local queue when the turns began has
+ *		run (the 61st pick still takes one from the global queue)
+ *	GLOBAL	until all that was in the global queue when the turns began has
+ *		been taken, by this processor or others: the global queue stands
+ *		in for the local one, one task for each pick; or if the local
+ *		queue is no more than half full, a share of the global queue
+ *		goes behind what is there, and runs before the next turn
+ *
+ * So a task in the global queue is overtaken by at most two local queues, and
+ * by as many tasks as were before it.
+ *
+ * In the lock-free mode yielders are in the global queue (sched/global.h), and
+ * the GLOBAL turn is what is left of one chain of it; the tick takes nothing
+ * before what was in the local queue has run, so L is to be added to G below.
  *
  * BOUND (R2.17).  Let L be local_capacity, S lifo_budget, G global_tick (at
- * least 2), P the processors of the group, and let R tasks be ready in it.  A
- * ready task runs after at most
+ * least 2), P the processors of the group, and R the tasks that are ready in
+ * the group when a task becomes ready, or when the list of yielders or the full
+ * local queue in which it waits is closed or moved.  It runs after at most
  *
- *	B = (S + 1) * (2 * L + 2 * R + G * (R + 1)) * P
+ *	B = (S + 1) * (4 * L + 6 * R + 2 * G) * P
  *
- * picks of its group.  In the slot: S.  In the local queue: what is before it,
- * at most L, twice if the queue was divided and mixed meanwhile, which happens
- * to a task once; and the yielders of one round, at most R; each with S picks
- * from the slot before it and one in G from the global queue.  A yielder: the
- * same and one queue more.  In the global queue, with at most R before it:
- * every G-th pick of each processor that has something else to do takes one.
- * Where fibers run their children as calls (sched/join.c), a child that has not
- * started may wait for 65,536 of these calls more.  All of this counts picks: a
- * processor whose task computes makes none, and what waits there is for thieves
- * and the monitor's bound of time (sched/monitor.h).
+ * picks of its group (wf_pick_bound), whatever is submitted later.  In the
+ * slot: S.  In the local queue: what is before it, at most L, twice if the
+ * queue was divided and mixed meanwhile, which happens to a task once; the
+ * yielders of one round, at most R; and the global queue's turn, at most R.
+ * In the global queue, with at most R before it: the rest of the turns under
+ * way, a look, and the next turns.  A yielder: both, one after the other.  Each
+ * with S picks from the slot before it.
+ *
+ * Where fibers run their children as calls (sched/join.c), a fiber that has not
+ * started may wait for 1 ms and for 65,536 of these calls more.  All of this
+ * counts picks: a processor whose task computes makes none, and what waits
+ * there is for thieves and the monitor's bound of time (sched/monitor.h).
  *
  * Every pick is a tick, and every tick is counted by where it came from.
  *
@@ -53,14 +73,29 @@
 #include "sched/runtime.h"
 #include "sched/thread.h"
 
+/* BOUND, of a group with so many processors. */
+static inline uint64_t wf_pick_bound(
+	const weft_config *c, uint64_t processors, uint64_t ready)
+{
+	return (c->lifo_budget + UINT64_C(1)) *
+		(UINT64_C(4) * c->local_capacity + 6 * ready +
+			UINT64_C(2) * c->global_tick) *
+		processors;
+}
+
 /* What runs next of what is at hand; NULL: nothing.  Holder. */
 weft_task *wf_pick_quick(struct wf_proc *p);
 
 /*
- * The same, but only what comes from the global queue or has started already:
- * no ticket.  Holder.
+ * Look around for a joiner that runs children as calls: read the clock, fire
+ * timers, and if the global queue has its turn pick from it, or something else
+ * that is not a ticket.  NULL: there is nothing, or it is not its turn.  early:
+ * it is not yet time to look, and the next look shall be soon.  Holder.
  */
-weft_task *wf_pick_started(struct wf_proc *p);
+weft_task *wf_pick_started(struct wf_proc *p, bool early);
+
+/* The next turn of the global queue is after so many picks, or before. */
+void wf_pick_turn_in(struct wf_proc *p, uint64_t picks);
 
 /* Have there been as many picks from the slot in a row as there may be? */
 static inline bool wf_pick_is_slot_spent(struct wf_proc *p)

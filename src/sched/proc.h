@@ -56,6 +56,24 @@ struct wf_yielders {
 	bool moved;			/* global_mark was, in this round */
 };
 
+/* TURNS of the local queue and the global one: see sched/pick.h. */
+enum wf_turn_of {
+	WF_TURN_NONE,			/* the global queue was empty */
+	WF_TURN_LOCAL,
+	WF_TURN_GLOBAL,
+};
+
+struct wf_turn {
+	enum wf_turn_of of;
+	uint32_t looks;			/* GLOBAL: picks until the clock is
+					   read again */
+	bool rest;			/* lock-free: there was a rest of a
+					   chain (queue/inbox.h), and */
+	uint64_t local_mark;		/* this was the local queue's tail, */
+	uint64_t global_mark;		/* this all ever pushed to the global
+					   queue, when the turns began */
+};
+
 /* proc.coarse: tasks that become ready here want more than to be queued. */
 #define WF_COARSE 1		/* they are coarse: others may be woken */
 #define WF_APART 2		/* fixed: they go where the policy says */
@@ -119,8 +137,7 @@ struct wf_proc {
 	int64_t gap_ns;			/* how long it is idle, lately */
 	_Atomic(int64_t) idle_ns;	/* and was in all; read by anyone */
 	uint32_t inbox_turn;		/* lock-free: see sched/global.c */
-	bool tick_waits;		/* lock-free: for the queue's head to */
-	uint64_t tick_mark;		/* reach this; see sched/pick.c */
+	struct wf_turn turn;		/* sched/pick.h */
 
 	/* Part 3: others take from here. */
 	_Atomic(wf_entry) slot wf_aligned(WF_FALSE_SHARING);

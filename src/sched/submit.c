@@ -35,8 +35,11 @@ static void offload(struct wf_proc *p)
 	(void)wf_policy_runq(policy)->offload(
 		&p->runq, wf_fiber_claim, wf_policy_offload(policy), &batch);
 	wf_bump(&p->counters.offloads, 1);
-	if (!wf_batch_is_empty(&batch))
+	if (!wf_batch_is_empty(&batch)) {
 		wf_global_push(p->group, p, &batch);
+		/* They are older than what is here now: see TURNS. */
+		wf_pick_turn_in(p, wf_runq_len(&p->runq) + 1);
+	}
 	if (before) {
 		alone = wf_yielders_hold(p);
 		p->yielders.global_mark = wf_inject_pushed(p->inject);

@@ -85,7 +85,6 @@ int wf_thread_start(struct weft_rt *rt, struct wf_proc *p)
 	t->rt = rt;
 	t->proc = p;
 	t->budget_full = rt->config.coop_budget;
-	t->inlines = WF_INLINES;
 	wf_store_rlx(&p->thread, t);
 	err = wf_os_thread_start(&t->os, thread_main, t, 0, "weft");
 	if (!err)

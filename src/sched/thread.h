@@ -65,8 +65,9 @@ struct wf_thread {
 
 	uint32_t budget;		/* calls left until current gives way */
 	uint32_t budget_full;		/* fixed */
-	uint32_t inlines;		/* children left to run, for a unit */
-	uint32_t passed;		/* budgets more than one, in a row */
+	uint32_t inlines;		/* children run as calls since current
+					   began or gave way to fresh ones */
+	int64_t inlines_ns;		/* when there were two */
 	enum wf_after after;
 	weft_fiber *left;		/* not SPENT: who left */
 	struct weft_awaiter *awaiter;	/* COMMIT, GIVE */
@@ -122,7 +123,7 @@ static inline void wf_leave(struct wf_thread *t)
 static inline void wf_budget_fill(struct wf_thread *t)
 {
 	t->budget = t->budget_full;
-	t->passed = 0;
+	t->inlines = 0;
 }
 
 /*

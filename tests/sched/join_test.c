@@ -253,11 +253,12 @@ static void *trees_give_way(void *arg)
 {
 	weft_rt *rt = arg;
 	uint32_t tick = rt->config.global_tick;
-	size_t budget = rt->config.coop_budget * WF_INLINES;
 	weft_task task = { .run = run_task };
 	struct wf_batch batch = { 0 };
 	volatile bool over = false;
+	int64_t before;
 	weft_fiber *f;
+	size_t calls;
 
 	/* To the global queue, when it has its turn. */
 	turns = 0;
@@ -267,19 +268,22 @@ static void *trees_give_way(void *arg)
 	/* To what is first in the queue and needs no new stack. */
 	weft_yield();
 	kit_expect(weft_submit(&rt->executor, &task, WEFT_HINT_DEFAULT) == 0);
-	kit_expect(calls_until_turn(10 * budget) <= budget + WF_INLINES);
+	kit_expect(calls_until_turn(10 * tick) <= 2 * tick);
 	/* To one who yields. */
 	kit_expect(weft_spawn(&f, NULL, take_turns, (void *)&over) == 0);
 	weft_yield();
 	for (int i = 0; i < 5; i++)
-		kit_expect(
-			calls_until_turn(10 * budget) <= budget + WF_INLINES);
+		kit_expect(calls_until_turn(10 * tick) <= 2 * tick);
 	over = true;
 	kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
-	/* To children that have not started: later, but not never. */
+	/* To children that have not started: not before it must. */
 	weft_yield();
 	kit_expect(weft_spawn(&f, NULL, run_once, NULL) == 0);
-	kit_expect(calls_until_turn(100 * budget) > 10 * budget);
+	before = weft_now();
+	calls = calls_until_turn(2 * WF_JOIN_CALLS);
+	kit_expect(calls <= WF_JOIN_CALLS + 1);
+	kit_expect(calls >= WF_JOIN_CALLS - 1 ||
+		weft_now() - before >= WF_NS_PER_MS);
 	kit_expect(turns == 9);
 	kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
 	return NULL;
@@ -287,10 +291,57 @@ static void *trees_give_way(void *arg)
 
 static void trees_of_calls_let_others_run(void **state)
 {
-	weft_config cfg = { .workers = 1, .coop_budget = 4 };
+	weft_config cfg = { .workers = 1 };
 
 	(void)state;
 	play_with(cfg, trees_give_way);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Children that take long: the time counts, not only their number (R2.17). */
+
+static void *last_50_us(void *arg)
+{
+	int64_t until = weft_now() + 50 * WF_NS_PER_US;
+
+	while (weft_now() < until)
+		continue;
+	return arg;
+}
+
+static void *note_when(void *arg)
+{
+	*(int64_t *)arg = weft_now();
+	return NULL;
+}
+
+static void *join_long_ones(void *arg)
+{
+	int64_t begun = weft_now(), ran = 0, asked;
+	weft_fiber *sibling, *f;
+
+	(void)arg;
+	/* Short ones first: it must not have got used to them. */
+	(void)calls_until_turn(1000);
+	kit_expect(weft_spawn(&sibling, NULL, note_when, &ran) == 0);
+	asked = weft_now();
+	for (size_t n = 0; ran == 0 && n < 100000; n++) {
+		kit_expect(weft_spawn(&f, NULL, last_50_us, NULL) == 0);
+		kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
+	}
+	/* 1 ms, a look's worth of 61 children at the worst, and some load. */
+	printf("a sibling waited for %.2f ms\n", (double)(ran - asked) / 1e6);
+	kit_expect(begun < ran && ran - asked < 200 * WF_NS_PER_MS);
+	kit_expect(weft_join(sibling, NULL, WEFT_FOREVER) == 0);
+	return NULL;
+}
+
+static void long_children_keep_nobody_waiting(void **state)
+{
+	weft_config cfg = { .workers = 1 };
+
+	(void)state;
+	play_with(cfg, join_long_ones);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -352,9 +403,9 @@ static void *join_and_move(void *arg)
 static void a_joiner_may_move_while_it_gives_way(void **state)
 {
 	(void)state;
-	/* With this budget it gives way before each call. */
+	/* With this tick it gives way before every other call. */
 	play_with(
-		(weft_config){ .workers = 2, .coop_budget = 1 }, join_and_move);
+		(weft_config){ .workers = 2, .global_tick = 1 }, join_and_move);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -412,6 +463,7 @@ int main(void)
 		cmocka_unit_test(a_chain_of_calls_ends_where_the_stack_does),
 		cmocka_unit_test(others_do_not_run_it),
 		cmocka_unit_test(trees_of_calls_let_others_run),
+		cmocka_unit_test(long_children_keep_nobody_waiting),
 		cmocka_unit_test(a_joiner_may_move_while_it_gives_way),
 		cmocka_unit_test(giving_up_at_the_end_is_safe),
 	};

@@ -274,17 +274,27 @@ static void what_has_started_is_found_without_tickets(void **state)
 	to_local(1);
 	to_slot(2);
 	to_global(3);
-	assert_null(wf_pick_started(p));
+	/* Before its time: the next look is soon, and not later than planned. */
+	p->pause = 10;
+	assert_null(wf_pick_started(p, true));
+	assert_int_equal(p->pause, 1);
+	assert_int_equal(p->owed, 9);
 	look_next();
-	assert_int_equal(number(wf_pick_started(p)), 3);
-	assert_int_equal(p->pause, 61);
+	assert_int_equal(number(wf_pick_started(p, false)), 3);
 	wf_yielders_add(p, &item[4].task);
-	assert_int_equal(number(wf_pick_started(p)), 4);
+	look_next();
+	assert_int_equal(number(wf_pick_started(p, false)), 4);
 	assert_true(wf_load_rlx(&item[0].state) & WF_FIBER_FRESH);
 	assert_pick(2);
 	assert_pick(0);
-	assert_int_equal(number(wf_pick_started(p)), 1);
-	assert_null(wf_pick_started(p));
+	/* It is not its turn. */
+	p->pause = 1;
+	p->owed = 5;
+	assert_null(wf_pick_started(p, false));
+	look_next();
+	assert_int_equal(number(wf_pick_started(p, false)), 1);
+	look_next();
+	assert_null(wf_pick_started(p, false));
 	assert_counter(ticks, 5);
 	free_rt();
 }
@@ -412,7 +422,7 @@ static void the_turn_comes_when_what_was_here_has_run(void **state)
 	for (uint32_t tick = 2; tick < 20; tick++) {
 		begin_turn(tick);
 		assert_pick(0);
-		assert_true(p->tick_waits);
+		assert_true(p->turn.of == WF_TURN_LOCAL);
 		/* These are no part of it. */
 		to_local(3);
 		to_local(4);
@@ -420,7 +430,7 @@ static void the_turn_comes_when_what_was_here_has_run(void **state)
 		assert_pick(2);
 		/* Not a pick later than it need be. */
 		assert_pick(10);
-		assert_false(p->tick_waits);
+		assert_false(p->turn.of == WF_TURN_LOCAL);
 		assert_counter(runs_global, 1);
 		free_rt();
 	}
@@ -453,8 +463,8 @@ static void with_nothing_here_the_turn_comes_at_once(void **state)
 	for (int i = 0; i < 3; i++)
 		(void)wf_runq_pop(&p->runq);
 	assert_pick(10);
-	assert_int_equal(p->pause, 61);
-	assert_false(p->tick_waits);
+	assert_int_equal(p->pause, 3);
+	assert_false(p->turn.of == WF_TURN_LOCAL);
 	free_rt();
 }
 
@@ -466,17 +476,17 @@ static void a_turn_for_nothing_is_put_back(void **state)
 	(void)state;
 	begin_turn(61);
 	assert_pick(0);
-	assert_true(p->tick_waits);
+	assert_true(p->turn.of == WF_TURN_LOCAL);
 	assert_int_equal(wf_global_take(p, p->group, 1, 9, &out), 3);
 	look_next();
 	assert_pick(1);
-	assert_false(p->tick_waits);
+	assert_false(p->turn.of == WF_TURN_LOCAL);
 	/* What is here by now goes before what comes there now. */
 	to_local(3);
 	to_inbox(13);
 	look_next();
 	assert_pick(2);
-	assert_true(p->tick_waits);
+	assert_true(p->turn.of == WF_TURN_LOCAL);
 	assert_pick(3);
 	assert_pick(13);
 	free_rt();
@@ -489,21 +499,21 @@ static void a_turn_that_was_had_is_put_back(void **state)
 	begin_turn(61);
 	for (int i = 0; i < 3; i++)
 		assert_pick(i);
-	assert_true(p->tick_waits);
+	assert_true(p->turn.of == WF_TURN_LOCAL);
 	p->pause = 50;
 	assert_pick(10); /* and 11 and 12 are here now */
-	assert_false(p->tick_waits);
+	assert_false(p->turn.of == WF_TURN_LOCAL);
 	to_inbox(13);
 	look_next();
 	assert_pick(11);
-	assert_true(p->tick_waits);
+	assert_true(p->turn.of == WF_TURN_LOCAL);
 	assert_pick(12);
 	assert_pick(13);
 	free_rt();
 }
 
-/* With locks the turn is a turn: one task, at once. */
-static void with_locks_the_turn_does_not_wait(void **state)
+/* With locks the tick does not wait for the local queue: one task, at once. */
+static void with_locks_the_tick_does_not_wait(void **state)
 {
 	(void)state;
 	assert_int_equal(make_rt(1, 16, 61), 0);
@@ -512,8 +522,61 @@ static void with_locks_the_turn_does_not_wait(void **state)
 	to_global(11);
 	look_next();
 	assert_pick(10);
-	assert_false(p->tick_waits);
 	assert_pick(0);
+	free_rt();
+}
+
+/*
+ * What was in the global queue when the turns began goes before what came to
+ * the local queue since, however much that is.
+ */
+static void the_queues_take_turns(void **state)
+{
+	long next = 0;
+
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	for (size_t i = 0; i < 12; i++)
+		to_local(i);
+	for (size_t i = 20; i < 40; i++)
+		to_global(i);
+	look_next();
+	assert_pick(20);
+	assert_int_equal(p->turn.of, WF_TURN_LOCAL);
+	/* One comes for each that runs: the local queue is never half empty. */
+	for (size_t i = 0; i < 12; i++) {
+		assert_pick(next++);
+		to_local(40 + i);
+	}
+	to_global(60);
+	for (long i = 21; i < 40; i++)
+		assert_pick(i);
+	/* It came later: the turn is over, and others begin. */
+	assert_pick(60);
+	assert_pick(40);
+	free_rt();
+}
+
+/* With room enough a share comes over at once, and has its turn. */
+static void a_turn_takes_a_share_if_there_is_room(void **state)
+{
+	(void)state;
+	assert_int_equal(make_rt(1, 16, 61), 0);
+	to_local(0);
+	for (size_t i = 20; i < 40; i++)
+		to_global(i);
+	look_next();
+	assert_pick(20);
+	assert_pick(0);
+	to_local(1);
+	assert_pick(21);
+	assert_int_equal(wf_runq_len(&p->runq), 8);
+	to_local(2);
+	assert_pick(1);
+	for (long i = 22; i < 29; i++)
+		assert_pick(i);
+	assert_pick(29);
+	assert_pick(2);
 	free_rt();
 }
 
@@ -705,7 +768,9 @@ int main(void)
 		cmocka_unit_test(with_nothing_here_the_turn_comes_at_once),
 		cmocka_unit_test(a_turn_for_nothing_is_put_back),
 		cmocka_unit_test(a_turn_that_was_had_is_put_back),
-		cmocka_unit_test(with_locks_the_turn_does_not_wait),
+		cmocka_unit_test(with_locks_the_tick_does_not_wait),
+		cmocka_unit_test(the_queues_take_turns),
+		cmocka_unit_test(a_turn_takes_a_share_if_there_is_room),
 		cmocka_unit_test(every_task_is_picked_once_and_counted),
 		cmocka_unit_test(delays_are_measured_when_it_looks_around),
 		cmocka_unit_test(what_was_divided_is_mixed_and_nothing_lost),

@@ -172,7 +172,6 @@ void duo_open(unsigned flags)
 		t->rt = rt;
 		t->proc = &duo->proc[i];
 		t->budget_full = rt->config.coop_budget;
-		t->inlines = WF_INLINES;
 	}
 	open_stacks(&rt->outside.stacks);
 	err = wf_stack_pool_promise(&rt->stacks, rt->cls, DUO_LOOPS);

@@ -18,32 +18,10 @@
 
 #include "api/api.h"
 #include "base/random.h"
+#include "stress/policies.h"
 #include "support/threads.h"
 
 #include <weft/weft.h>
-
-/* ------------------------------------------------------------------------ */
-/* All policies. */
-
-/* How many values each field has. */
-static const uint32_t radix[] = { 3, 2, 2, 3, 2, 2, 3, 2 };
-enum { FIELDS = sizeof(radix) / sizeof(radix[0]), COMBINATIONS = 864 };
-
-/* The nth; false: it cannot be. */
-static bool policy_nth(size_t n, weft_policy *p, char *words, size_t bytes)
-{
-	uint32_t *fields[] = { &p->queue, &p->local, &p->steal, &p->take,
-		&p->offload, &p->lifo, &p->wake, &p->locks };
-
-	memset(p, 0, sizeof(*p));
-	for (size_t i = 0; i < FIELDS; i++) {
-		*fields[i] = n % radix[i];
-		n /= radix[i];
-	}
-	if (p->queue == WEFT_QUEUE_BOUNDED)
-		p->bounded_capacity = 64;
-	return weft_policy_print(p, words, bytes) > 0;
-}
 
 /* ------------------------------------------------------------------------ */
 /* One worker, and a helper outside. */
@@ -236,7 +214,7 @@ static void yield_gives_way_to_everyone_by_every_policy(void **state)
 	size_t tried = 0;
 
 	(void)state;
-	for (size_t n = 0; n < COMBINATIONS; n++) {
+	for (size_t n = 0; n < POLICIES; n++) {
 		weft_policy policy;
 		char words[120];
 
