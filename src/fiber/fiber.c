@@ -22,26 +22,36 @@ static bool is_use(uint32_t state, wf_entry ticket)
 	return (uint8_t)(state >> WF_FIBER_USE_SHIFT) == wf_entry_use(ticket);
 }
 
-/* Clear FRESH, if it is set and the rest is as seen. */
-static bool start(weft_fiber *f, uint32_t *seen)
+/* Clear FRESH, set more, if all is as seen. */
+static bool start(weft_fiber *f, uint32_t *seen, uint32_t more)
 {
 	/*
 	 * [pair: fiber.fresh] See what spawn wrote.  A stale ticket may meet a
 	 * fiber spawned elsewhere, which came here through no queue: were this
 	 * relaxed, its function could be read as that of the fiber before it.
 	 */
-	return wf_cas_acq(&f->state, seen, *seen & ~WF_FIBER_FRESH);
+	return wf_cas_acq(&f->state, seen, (*seen & ~WF_FIBER_FRESH) | more);
 }
 
-bool wf_fiber_claim(wf_entry ticket)
+static bool claim(wf_entry ticket, uint32_t more)
 {
 	weft_fiber *f = wf_fiber_of(wf_entry_task(ticket));
 	uint32_t seen = wf_load_rlx(&f->state);
 
 	while ((seen & WF_FIBER_FRESH) && is_use(seen, ticket))
-		if (start(f, &seen))
+		if (start(f, &seen, more))
 			return true;
 	return false;
+}
+
+bool wf_fiber_claim(wf_entry ticket)
+{
+	return claim(ticket, 0);
+}
+
+bool wf_fiber_claim_away(wf_entry ticket)
+{
+	return claim(ticket, WF_FIBER_AWAY);
 }
 
 bool wf_fiber_claim_handle(weft_fiber *f)
@@ -49,7 +59,7 @@ bool wf_fiber_claim_handle(weft_fiber *f)
 	uint32_t seen = wf_load_rlx(&f->state);
 
 	while (seen & WF_FIBER_FRESH)
-		if (start(f, &seen))
+		if (start(f, &seen, 0))
 			return true;
 	return false;
 }

@@ -31,6 +31,8 @@
  *	USE	 a number that differs from one joinable life of the descriptor
  *		 to the next, mostly, so that a ticket of an earlier one is
  *		 known to be dead
+ *	AWAY	 it was claimed to be moved to the global queue, with many
+ *		 others: set with the claim, for sched/finish.c
  *	LETGO	 (with DONE) the ended fiber has let go of a joiner that had
  *		 given up at the same moment; only such a joiner looks for it.
  *
@@ -101,6 +103,7 @@
 #define WF_FIBER_USE 0xff00u
 #define WF_FIBER_USE_SHIFT 8
 #define WF_FIBER_CLS_SHIFT 16
+#define WF_FIBER_AWAY (1u << 24)
 
 /* What changes in a life: all but VOID, USE and CLS. */
 #define WF_FIBER_LIFE 0x7fu
@@ -203,7 +206,10 @@ static inline bool wf_task_is_fiber(const weft_task *task)
 /* Become the one who starts the fiber of a ticket: a wf_claim_fn. */
 bool wf_fiber_claim(wf_entry ticket);
 
-/* The same for who has the fiber's handle. */
+/* Claim it to move it to the global queue (AWAY): a wf_claim_fn. */
+bool wf_fiber_claim_away(wf_entry ticket);
+
+/* As wf_fiber_claim, for who has the fiber's handle. */
 bool wf_fiber_claim_handle(weft_fiber *f);
 
 /* Could one still claim it?  As a hint. */

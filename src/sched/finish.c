@@ -37,22 +37,12 @@ static inline bool is_used(weft_fiber *f)
 	return wf_load_rlx(&f->state) & WF_FIBER_USED;
 }
 
-/* It is clean. */
-static inline void give(
-	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
-{
-	uint32_t state = wf_load_rlx(&f->state);
-
-	wf_store_rlx(&f->state, state & WF_FIBER_USE);
-	wf_fiber_give(cache, &rt->fibers, f);
-}
-
 static void release(
 	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
 {
 	if (is_used(f))
 		clean(f);
-	give(cache, rt, f);
+	wf_finish_give(cache, rt, f);
 }
 
 void wf_fiber_free(weft_fiber *f)
@@ -71,8 +61,18 @@ void wf_fiber_free(weft_fiber *f)
 		wf_home_drop();
 }
 
+/*
+ * The joiner of f runs next; but if f went through the global queue, with many
+ * others, it runs after those that are ready here.  Of many children that are
+ * joined in turn most have then ended, and the joiner need not wait for each.
+ */
+static weft_hint hint_for_joiner(uint32_t state)
+{
+	return state & WF_FIBER_AWAY ? WEFT_HINT_DEFAULT : WEFT_HINT_NEXT;
+}
+
 /* Somebody joins, has joined, or will; f is not ours when this returns. */
-static wf_noinline void hand_over(weft_fiber *f, void *result)
+static void hand_over(weft_fiber *f, void *result)
 {
 	uint32_t old;
 
@@ -82,12 +82,12 @@ static wf_noinline void hand_over(weft_fiber *f, void *result)
 	 * we see its waiter.  If nobody waits yet this is our last access.
 	 */
 	old = wf_or_acqrel(&f->state, WF_FIBER_DONE);
+	if (wf_likely(!(old & (WF_FIBER_DETACHED | WF_FIBER_JOINED))))
+		return;
 	if (old & WF_FIBER_DETACHED)
 		wf_fiber_free(f);
-	else if (!(old & WF_FIBER_JOINED))
-		return;
 	else if (wf_waiter_claim(f->joiner))
-		wf_waiter_wake(f->joiner->waiter, WEFT_HINT_NEXT);
+		wf_waiter_wake(f->joiner->waiter, hint_for_joiner(old));
 	else
 		/* [pair: fiber.letgo] It gave up; its frame may go. */
 		(void)wf_or_rel(&f->state, WF_FIBER_LETGO);
@@ -96,13 +96,16 @@ static wf_noinline void hand_over(weft_fiber *f, void *result)
 wf_may_switch struct wf_thread *wf_finish_slow(
 	struct wf_thread *t, weft_fiber *f, void *result)
 {
-	if (is_used(f)) {
+	uint32_t state = wf_load_rlx(&f->state);
+
+	if (state & WF_FIBER_USED) {
 		t->current = f;
 		wf_finish_user(f);
 		t = wf_os_self();
 		t->current = NULL;
+		state = wf_load_rlx(&f->state);
 	}
-	if (wf_load_rlx(&f->state) & WF_FIBER_DETACHED)
+	if (state & WF_FIBER_DETACHED)
 		release(&t->proc->fibers, t->rt, f);
 	else
 		hand_over(f, result);
@@ -129,7 +132,7 @@ wf_may_switch struct wf_thread *wf_finish_inline(
 	}
 	if (wf_unlikely(wf_fiber_cls(f) != t->rt->cls))
 		wf_stack_credit_back(&t->proc->stacks, wf_fiber_cls(f));
-	give(&t->proc->fibers, t->rt, f);
+	wf_finish_give(&t->proc->fibers, t->rt, f);
 	wf_count_end(t->proc);
 	return t;
 }

@@ -27,6 +27,16 @@ wf_may_switch void wf_finish_user(weft_fiber *f);
 wf_may_switch struct wf_thread *wf_finish_slow(
 	struct wf_thread *t, weft_fiber *f, void *result);
 
+/* The descriptor of f, which is clean, goes back to a cache of rt. */
+static inline void wf_finish_give(
+	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
+{
+	uint32_t state = wf_load_rlx(&f->state);
+
+	wf_store_rlx(&f->state, state & WF_FIBER_USE);
+	wf_fiber_give(cache, &rt->fibers, f);
+}
+
 /*
  * The function of f returned into the loop that called it.  One that nobody
  * will join and that never waited leaves nothing to do but this.  The result is

@@ -12,6 +12,28 @@
 #include "sched/share.h"
 #include "sched/visit.h"
 
+/* So many entries of a full queue tell whether it holds dead tickets. */
+#define WF_SIFT_SAMPLE 8
+
+/*
+ * Does the full queue of p seem to hold tickets of fibers that their joiners
+ * have run?  Those of a tree of calls are mostly dead.
+ */
+static bool has_dead_tickets(struct wf_proc *p)
+{
+	struct wf_runq *q = &p->runq;
+	uint64_t at = wf_load_rlx(&q->head), end = wf_load_rlx(&q->tail);
+	uint64_t step = q->mask / WF_SIFT_SAMPLE + 1;
+
+	for (; at < end; at += step) {
+		wf_entry e = wf_load_rlx(&q->slots[at & q->mask]);
+
+		if (wf_entry_is_ticket(e) && !wf_fiber_is_fresh(e))
+			return true;
+	}
+	return false;
+}
+
 /* Make room in the full queue of p. */
 static void offload(struct wf_proc *p)
 {
@@ -24,16 +46,11 @@ static void offload(struct wf_proc *p)
 		before = wf_yielders_wait_local(p) && !p->yielders.moved;
 		wf_yielders_let_go(p, alone);
 	}
-	/*
-	 * Often it is full of tickets that were run by who joined them; the
-	 * oldest then is one.
-	 */
-	if (policy->local == WEFT_LOCAL_ATOMIC &&
-		wf_entry_is_ticket(wf_runq_peek(&p->runq)) &&
+	if (policy->local == WEFT_LOCAL_ATOMIC && has_dead_tickets(p) &&
 		wf_runq_sift(&p->runq, wf_fiber_is_fresh) <= p->runq.mask / 2)
 		return;
 	(void)wf_policy_runq(policy)->offload(
-		&p->runq, wf_fiber_claim, wf_policy_offload(policy), &batch);
+		&p->runq, wf_fiber_claim_away, wf_policy_offload(policy), &batch);
 	wf_bump(&p->counters.offloads, 1);
 	if (!wf_batch_is_empty(&batch)) {
 		wf_global_push(p->group, p, &batch);
