@@ -38,6 +38,11 @@ typedef struct weft_probe {
 WEFT_API WEFT_MUST_CHECK int weft_probe_look(
 \tweft_probe *p);
 
+/* Define one. */
+#define WEFT_PROBE(type, name) \\
+\tstatic type hidden_##name; \\
+\tstruct weft_semicolon_
+
 WEFT_END_DECLS
 """
 
@@ -101,14 +106,19 @@ class OfOneHeader(unittest.TestCase):
 
     def test_says_what_the_comments_say(self):
         text = self.text()
-        for part in ("weft_probe_look - something to look at",
+        for part in ("weft_probe_look, WEFT_PROBE - something to look at",
                      "More about it.", "shown(as, it, is);",
                      "int weft_probe_look(", "typedef struct weft_probe {",
                      "Returns 0; -EINVAL for p NULL.",
                      "Context\n any. Never switches.",
-                     "everything before happens before the return."):
+                     "everything before happens before the return.",
+                     "\n WEFT_PROBE(type, name)\n",
+                     "\n WEFT_PROBE\n Define one."):
             self.assertIn(part, text)
-        self.assertNotIn("WEFT_API", text)
+        for part in ("WEFT_API", "hidden_"):
+            self.assertNotIn(part, text)
+        page = (self.root / "out/WEFT_PROBE.3").read_text()
+        self.assertEqual(page, ".so man3/weft_probe.3\n")
 
     def test_refuses_a_header_without_a_title(self):
         (self.root / "include/weft/probe.h").write_text("int x;\n")
