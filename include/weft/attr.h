@@ -11,12 +11,25 @@
 /* Ignoring the result is a mistake; the compiler says so. */
 #define WEFT_MUST_CHECK __attribute__((warn_unused_result))
 
+/*
+ * The compiler neither inlines this function nor draws conclusions from its
+ * body, so it makes every call and takes every result as new.  clang has no
+ * noipa: there the body must also hide what it returns (weft/thread_local.h).
+ */
+#ifdef __clang__
+#define WEFT_OPAQUE_ __attribute__((noinline))
+#else
+#define WEFT_OPAQUE_ __attribute__((noipa))
+#endif
+
 #ifdef __cplusplus
 #define WEFT_BEGIN_DECLS extern "C" {
 #define WEFT_END_DECLS }
+#define WEFT_PER_THREAD_ thread_local
 #else
 #define WEFT_BEGIN_DECLS
 #define WEFT_END_DECLS
+#define WEFT_PER_THREAD_ _Thread_local
 #endif
 
 #endif

@@ -5,8 +5,11 @@
  * A fiber may go on, after any call that may switch, on another thread than
  * before.  So do not keep across such a call what belongs to the thread: the
  * address of errno or of a _Thread_local variable, pthread_self(), a held
- * pthread mutex.  Compilers keep such addresses on their own; compile code that
- * runs in fibers with `pkg-config --variable=fiber_cflags weft`.
+ * pthread mutex.
+ *
+ * gcc and clang keep the first three on their own, in code that asks anew after
+ * the call, and no flag stops them.  For errno include weft/errno.h; for
+ * variables and for pthread_self() use the macros of weft/thread_local.h.
  */
 #ifndef WEFT_FIBER_H
 #define WEFT_FIBER_H

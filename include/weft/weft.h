@@ -22,6 +22,7 @@
 #include <weft/scope.h>
 #include <weft/sem.h>
 #include <weft/task.h>
+#include <weft/thread_local.h>
 #include <weft/time.h>
 #include <weft/version.h>
 
