@@ -40,6 +40,36 @@ foreach(flag
   endif()
 endforeach()
 
+# WEFT_FIBER_CFLAGS: for users' code that runs in fibers.  stack-clash for the
+# reason above.  initial-exec only where it helps: on x86-64 code compiled with
+# -fPIC then finds a thread-local variable that it names through the thread's
+# register each time.  Neither makes an address right that the compiler keeps
+# across a switch; weft/errno.h and weft/thread_local.h do.
+set(WEFT_FIBER_CFLAGS "")
+if(WEFT_HAVE_fstack_clash_protection)
+  list(APPEND WEFT_FIBER_CFLAGS -fstack-clash-protection)
+endif()
+if(WEFT_ARCH STREQUAL "x86_64")
+  list(APPEND WEFT_FIBER_CFLAGS -ftls-model=initial-exec)
+endif()
+
+# weft_fiber_flags(target): targets that link this one are compiled with these,
+# except those that have the property WEFT_NO_FIBER_FLAGS.
+function(weft_fiber_flags target)
+  set(gnu ${WEFT_FIBER_CFLAGS})
+  set(clang ${WEFT_FIBER_CFLAGS})
+  if(NOT WEFT_ARCH MATCHES "^(x86_64|ppc64le)$")
+    # clang warns about a flag that it does not have here.
+    list(REMOVE_ITEM clang -fstack-clash-protection)
+  endif()
+  set(wanted "$<NOT:$<BOOL:$<TARGET_PROPERTY:WEFT_NO_FIBER_FLAGS>>>")
+  foreach(language C CXX)
+    target_compile_options(${target} INTERFACE
+      "$<$<AND:${wanted},$<COMPILE_LANG_AND_ID:${language},GNU>>:${gnu}>"
+      "$<$<AND:${wanted},$<COMPILE_LANG_AND_ID:${language},Clang>>:${clang}>")
+  endforeach()
+endfunction()
+
 # Headers of src/ look at it too, so everything must agree on it.
 if(WEFT_DEBUG)
   target_compile_definitions(weft_flags INTERFACE WF_DEBUG=1)

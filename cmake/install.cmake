@@ -15,10 +15,7 @@ if(TARGET weft_cli)
   install(TARGETS weft_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endif()
 
-# Users' code that runs in fibers is compiled with these, for the reasons
-# given in flags.cmake.
-set(WEFT_FIBER_CFLAGS "-ftls-model=initial-exec -fstack-clash-protection")
-
+list(JOIN WEFT_FIBER_CFLAGS " " WEFT_FIBER_CFLAGS)
 # pkg-config: all paths relative to the file itself.
 file(RELATIVE_PATH WEFT_PC_PREFIX
   "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")

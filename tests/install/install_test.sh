@@ -67,8 +67,9 @@ fi
 
 step 'pkg-config, shared and static'
 use_pkg_config
-[[ $(pc --variable=fiber_cflags) == *-ftls-model=initial-exec* ]] ||
-	die 'fiber_cflags lacks -ftls-model=initial-exec'
+fiber_cflags=$(pc --variable=fiber_cflags)
+[[ $fiber_cflags == *-fstack-clash-protection* ]] ||
+	die "fiber_cflags lacks -fstack-clash-protection: '$fiber_cflags'"
 
 step 'find_package, shared and static'
 mkdir project
@@ -81,6 +82,21 @@ is_shared project/build/user_weft || die 'weft::weft is not shared'
 ! is_shared project/build/user_static || die 'weft::static is not static'
 expect_version project/build/user_weft
 expect_version project/build/user_static
+for flag in $fiber_cflags; do
+	for kind in weft static unflagged; do
+		want=1
+		[[ $kind != unflagged ]] || want=0
+		got=$(grep -c -- "\"command\".* $flag .*user_$kind" \
+			project/build/compile_commands.json) || true
+		[[ $got == "$want" ]] ||
+			die "$flag: in $got of the commands of user_$kind"
+	done
+done
+
+step 'errno and thread-local variables are right after a move'
+"$cc" -O2 "${strict[@]}" -D_GNU_SOURCE -I"$here/.." $(pc --cflags) \
+	-o moves "$here"/../moves/{plain,moves,safe}.c $(pc --libs)
+LD_LIBRARY_PATH=$libdir ./moves >said || die "$(cat said)"
 
 step 'the first program of the README is the example, and runs'
 root=$here/../..
@@ -136,14 +152,18 @@ if [[ -e $build/libweft-sim.a ]]; then
 	unset WEFT_SIM_SCHEDULES
 fi
 
-step 'every header alone, as C11 and as C++17'
+step 'every header alone, as C11, C++11 and C++17'
 headers=$(cd "$prefix/include" && echo weft/*.h)
 for header in $headers; do
-	echo "#include <$header>" >alone.c
-	"$cc" -std=gnu11 "${strict[@]}" -I"$prefix/include" -fsyntax-only alone.c
+	# The declaration: without any a file is not ISO C.
+	printf '#include <%s>\nextern int alone;\n' "$header" >alone.c
+	"$cc" -std=c11 "${strict[@]}" -Wpedantic -I"$prefix/include" \
+		-fsyntax-only alone.c
 	if command -v g++ >/dev/null; then
-		g++ -std=c++17 "${strict[@]}" -I"$prefix/include" \
-			-fsyntax-only -x c++ alone.c
+		for std in c++11 c++17; do
+			g++ -std=$std "${strict[@]}" -Wpedantic \
+				-I"$prefix/include" -fsyntax-only -x c++ alone.c
+		done
 	fi
 done
 
