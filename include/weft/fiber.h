@@ -44,8 +44,8 @@ typedef struct weft_fiber_attr {
  * Start fn(arg) in a new fiber that nobody waits for, on the executor that runs
  * the caller.
  *
- * Returns 0; -ENOMEM; -ESHUTDOWN; -EPERM on a plain thread (there
- * weft_rt_go does it).
+ * Returns 0; -EINVAL if fn is NULL; -ENOMEM; -ESHUTDOWN; -EPERM on a plain
+ * thread (there weft_rt_go does it).  On an error fn does not run.
  *
  * Context: fiber or task.  Never switches.
  */
@@ -56,9 +56,10 @@ WEFT_API WEFT_MUST_CHECK int weft_go(void (*fn)(void *), void *arg);
  * NULL.
  *
  * Returns 0 and the fiber in *f; -ENOMEM; -ESHUTDOWN; -EINVAL for a bad
- * attribute; -EPERM on a plain thread without a->executor; or what the executor
- * says that refused it.  A fiber on an executor that is no runtime's belongs to
- * no runtime: none waits for it or cancels it.
+ * attribute, or if fn is NULL; -EPERM on a plain thread without a->executor; or
+ * what the executor says that refused it.  On an error *f is as before.  A
+ * fiber on an executor that is no runtime's belongs to no runtime: none waits
+ * for it or cancels it.
  *
  * Context: any.  Never switches.
  */

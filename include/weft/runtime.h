@@ -131,8 +131,9 @@ WEFT_API WEFT_MUST_CHECK int weft_config_check_sized(
  * weft_rt_stop: fibers that are left are cancelled and waited for).
  *
  * Returns what main returned; or the error of weft_rt_start, and main did not
- * run; -EDEADLK inside a fiber; -ETIMEDOUT if cfg->stop_ns ended the wait: then
- * the runtime is still there and can no longer be reached.
+ * run; -EINVAL if main is NULL; -EDEADLK inside a fiber; -ETIMEDOUT if
+ * cfg->stop_ns ended the wait: then the runtime is still there and can no
+ * longer be reached.
  *
  * Context: plain thread (blocks it).
  */
@@ -224,7 +225,8 @@ WEFT_API weft_executor *weft_rt_executor(weft_rt *rt);
 /*
  * weft_go and weft_spawn (weft/fiber.h), into rt, from any thread.
  *
- * Return 0; -ENOMEM; -ESHUTDOWN; spawn also -EINVAL.
+ * Return 0; -ENOMEM; -ESHUTDOWN; -EINVAL if fn is NULL, spawn also for a bad
+ * attribute.
  *
  * Context: any.  Never switches.
  */

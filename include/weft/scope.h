@@ -66,9 +66,9 @@ WEFT_API WEFT_MUST_CHECK int weft_scope_open(weft_scope *s, weft_time deadline);
  * weft_scope_close will return, and s is cancelled.
  *
  * Returns 0; -ECANCELED once s was cancelled; -ETIMEDOUT once its deadline has
- * passed; -ESHUTDOWN; -ENOMEM; -EPERM for anyone but the owner, the fibers of
- * s, and those of scopes inside of s; or what the executor says that refused
- * it.  On an error fn does not run.
+ * passed; -ESHUTDOWN; -ENOMEM; -EINVAL if fn is NULL; -EPERM for anyone but the
+ * owner, the fibers of s, and those of scopes inside of s; or what the executor
+ * says that refused it.  On an error fn does not run.
  *
  * Context: fiber.  Never switches.
  * Order:   everything before happens before fn begins.

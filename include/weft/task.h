@@ -62,8 +62,9 @@ typedef struct weft_executor {
 /*
  * Have e run t.  Never allocates.
  *
- * Returns 0; -EINVAL for an unknown hint; -ESHUTDOWN if e is stopping; or what
- * the executor's own submit says.  On an error t is still the caller's.
+ * Returns 0; -EINVAL for an unknown hint, or if t->run is NULL; -ESHUTDOWN if e
+ * is stopping; or what the executor's own submit says.  On an error t is still
+ * the caller's.
  *
  * A task must not be submitted again before its run is entered.  Debug builds
  * of the library find it and end the program with one line.

@@ -490,6 +490,8 @@ int weft_run_sized(
 	weft_rt *rt;
 	int err, stopped;
 
+	if (main == NULL)
+		return -EINVAL;
 	if (weft_self() != NULL)
 		return -EDEADLK;
 	err = weft_rt_start_sized(&rt, cfg, size);

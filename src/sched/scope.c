@@ -356,6 +356,8 @@ int weft_scope_go(weft_scope *scope, int (*fn)(void *), void *arg)
 
 	wf_assert(owner != NULL, "weft_scope_go: scope %p is not open",
 		(void *)s);
+	if (fn == NULL)
+		return -EINVAL;
 	if (f == NULL || !is_inside(f, s))
 		return -EPERM;
 	wf_spin_lock(&owner->scope_lock);

@@ -170,6 +170,8 @@ static int spawn(struct weft_rt *rt, weft_fiber **out, const struct order *o)
 
 int weft_rt_go(weft_rt *rt, void (*fn)(void *), void *arg)
 {
+	if (fn == NULL)
+		return -EINVAL;
 	return spawn(rt, NULL,
 		&(struct order){ .fn = (void *)fn,
 			.arg = arg,
@@ -199,7 +201,7 @@ int weft_rt_spawn(weft_rt *rt, weft_fiber **f, const weft_fiber_attr *a,
 	void *(*fn)(void *), void *arg)
 {
 	struct order o = { .fn = (void *)fn, .arg = arg };
-	int err = check(rt, a, &o);
+	int err = fn != NULL ? check(rt, a, &o) : -EINVAL;
 
 	if (err)
 		return err;
@@ -288,6 +290,8 @@ int weft_go(void (*fn)(void *), void *arg)
 {
 	struct wf_thread *t = wf_enter();
 
+	if (wf_unlikely(fn == NULL))
+		return -EINVAL;
 	if (wf_unlikely(t == NULL))
 		return -EPERM;
 	if (wf_likely(spawn_fast(t, NULL,
@@ -324,6 +328,8 @@ int weft_spawn(weft_fiber **f, const weft_fiber_attr *a, void *(*fn)(void *),
 {
 	struct wf_thread *t = wf_enter();
 
+	if (wf_unlikely(fn == NULL))
+		return -EINVAL;
 	if (wf_likely(t != NULL && a == NULL) &&
 		wf_likely(spawn_fast(t, f,
 			&(struct order){ .fn = (void *)fn,

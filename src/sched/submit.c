@@ -265,5 +265,7 @@ static bool is_hint(weft_hint hint)
 
 int weft_submit(weft_executor *e, weft_task *t, weft_hint hint)
 {
-	return is_hint(hint) ? e->submit(e, t, hint) : -EINVAL;
+	if (wf_unlikely(t->run == NULL || !is_hint(hint)))
+		return -EINVAL;
+	return e->submit(e, t, hint);
 }
