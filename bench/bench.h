@@ -133,4 +133,14 @@ static inline double bench_min(const struct bench_result *r)
 	return r->ns[0];
 }
 
+/*
+ * Can the time be told from nothing?  A workload that measures a difference of
+ * two times may find none on a busy machine: such a median prints as 0.00, and
+ * nothing may be judged by it or divided by it.
+ */
+static inline bool bench_is_seen(const struct bench_result *r)
+{
+	return bench_median(r) >= 0.005;
+}
+
 #endif

@@ -28,6 +28,21 @@ static void print_judgement(const struct bench *b, bool good, double limit)
 	printf("\n");
 }
 
+/*
+ * A difference of two measurements, or that there is none to be seen: noise can
+ * make the smaller one look larger.  Judged are only differences.
+ */
+static bool print_difference(double d, int decimals, const char *what)
+{
+	bool seen = d > 0;
+
+	if (seen)
+		printf("  %10.*f %s", decimals, d, what);
+	else
+		printf("  %10s %s: below what can be measured", "-", what);
+	return seen;
+}
+
 static void print_title(const struct bench *b)
 {
 	printf("\n%s, %s, %u worker%s\n", b->name, b->impl, b->workers,
@@ -42,8 +57,11 @@ static void print_million(const struct bench_view *v, const struct bench *b,
 
 	print_title(b);
 	printf("  %10llu fibers wait\n", (unsigned long long)f->parked);
-	printf("  %10.0f bytes resident each", f->bytes_each);
-	print_judgement(b, f->bytes_each <= MILLION_BYTES, MILLION_BYTES);
+	if (print_difference(f->bytes_each, 0, "bytes resident each"))
+		print_judgement(
+			b, f->bytes_each <= MILLION_BYTES, MILLION_BYTES);
+	else
+		printf("\n");
 	printf("  %10llu mappings", (unsigned long long)f->mappings);
 	print_judgement(b, f->mappings <= MILLION_MAPPINGS, MILLION_MAPPINGS);
 	printf("  %10.2f seconds\n", r->total_ms / 1e3);
@@ -84,8 +102,9 @@ static void print_timeouts(const struct bench_view *v, const struct bench *b,
 	printf("  %10.2f ns a wait without a deadline, in the last round\n",
 		f->without_ns);
 	printf("  %10.2f ns the same with one\n", f->with_ns);
-	printf("  %10.2f ns to arm and cancel it\n",
-		f->with_ns - f->without_ns);
+	(void)print_difference(
+		f->with_ns - f->without_ns, 2, "ns to arm and cancel it");
+	printf("\n");
 }
 
 static void print_hog(const struct bench_view *v, const struct bench *b,

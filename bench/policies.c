@@ -195,7 +195,8 @@ struct bench_cell bench_policies_cell(const struct bench_policies *x,
 	if (on == x->variant[0].on)
 		return c;
 	first = bench_policies_cell(x, load, x->variant[0].on);
-	c.ratio = first.measured
+	c.ratio = first.measured && bench_is_seen(first.result) &&
+			bench_is_seen(c.result)
 		? bench_median(c.result) / bench_median(first.result)
 		: 0;
 	c.cpu_ratio = first.measured && bench_cpu_median(first.result) > 0

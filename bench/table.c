@@ -58,7 +58,7 @@ const struct bench_result *bench_view_of(const struct bench_view *v,
 	if (b == NULL)
 		return NULL;
 	r = &v->results[b - v->plan->row];
-	return r->err || r->rounds == 0 ? NULL : r;
+	return r->err || r->rounds == 0 || !bench_is_seen(r) ? NULL : r;
 }
 
 double bench_view_slower(const struct bench_view *v, const struct bench *b)
@@ -201,14 +201,20 @@ static void print_load(const struct bench_view *v, const struct bench *b,
 		printf("  not measured: %s\n", bench_reason(b, r->err));
 		return;
 	}
-	printf(" %10.2f %10.2f", bench_median(r), bench_min(r));
-	if (v->cas > 0)
+	if (bench_is_seen(r))
+		printf(" %10.2f %10.2f", bench_median(r), bench_min(r));
+	else
+		printf(" %10s %10s", "-", "-");
+	if (bench_is_seen(r) && v->cas > 0)
 		printf(" %9.2f", bench_median(r) / v->cas);
 	else
 		printf(" %9s", "-");
 	printf(" %8.2f %5.1f", r->cpu_ms, outside_percent(v, b, r));
 	print_sources(r);
-	print_limit(v, b, r);
+	if (bench_is_seen(r))
+		print_limit(v, b, r);
+	else
+		printf("  below what can be measured");
 	printf("\n");
 }
 

@@ -28,7 +28,7 @@ struct bench_view {
 	double cas;			/* ns; 0: not measured */
 };
 
-/* The result of a row that was measured; NULL if there is none. */
+/* The result of a row that was measured and seen; NULL if there is none. */
 const struct bench_result *bench_view_of(const struct bench_view *v,
 	const struct bench_load *load, const struct bench_impl *on,
 	unsigned workers);

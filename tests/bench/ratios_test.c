@@ -224,6 +224,32 @@ static void deadlines_are_told(void **state)
 	       "        5.50 ns to arm and cancel it\n");
 }
 
+/*
+ * The waits with a deadline were faster, or less memory was resident: noise.
+ * Then there is no number, and nothing is judged by it or divided by it.
+ */
+static void noise_is_no_number(void **state)
+{
+	(void)state;
+	plan.n = 0;
+	row(&bench_timeouts, &bench_weft, 2, 0.000001);
+	row(&bench_timeouts, &bench_pool, 2, 5);
+	results[0].facts.without_ns = 45.5;
+	results[0].facts.with_ns = 40;
+	expect("         - ns to arm and cancel it: below what can be "
+	       "measured\n");
+	expect("timeouts           weft   2          -          -         -");
+	expect("  below what can be measured\n");
+	assert_null(strstr(text, "within"));
+	assert_null(strstr(text, "times the pool"));
+	assert_null(strstr(text, "-5.50"));
+	plan.n = 0;
+	row(&bench_million, &bench_weft, 2, 100);
+	results[0].facts.bytes_each = -3;
+	expect("         - bytes resident each: below what can be measured\n");
+	assert_null(strstr(text, "-3"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +262,7 @@ int main(void)
 		cmocka_unit_test(both_numbers_of_workers_are_judged),
 		cmocka_unit_test(sleepers_are_judged),
 		cmocka_unit_test(deadlines_are_told),
+		cmocka_unit_test(noise_is_no_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
