@@ -12,13 +12,14 @@
 
 /* Of weft bench --policies, unless told otherwise. */
 #define CLI_POLICIES_ROUNDS 15
+#define CLI_POLICIES_PAGE "weft-policies.html"
 
 struct cli_bench_request {
 	const char *names[CLI_BENCH_NAMES];
 	size_t n;
 	struct bench_wish wish;
 	unsigned rounds;
-	const char *page;		/* NULL: none */
+	const char *page;		/* NULL: not said */
 	bool all;
 	bool policies;
 	bool tsv;

@@ -85,9 +85,18 @@ static int write_page(const struct bench_policies *x, const char *path)
 	return CLI_OK;
 }
 
+/* Which page: a program that reads lines gets one only if it asks for it. */
+static const char *page_of(const struct cli_bench_request *r)
+{
+	if (r->page != NULL)
+		return r->page;
+	return r->tsv ? NULL : CLI_POLICIES_PAGE;
+}
+
 int cli_policies(const struct cli_bench_request *r)
 {
 	static struct bench_policies x;
+	const char *page = page_of(r);
 	int err = prepare(&x, r);
 
 	if (err) {
@@ -95,16 +104,18 @@ int cli_policies(const struct cli_bench_request *r)
 			fprintf(stderr, "weft: %s\n", strerror(-err));
 		return CLI_USAGE;
 	}
-	err = try_page(r->page);
+	err = try_page(page);
 	if (err)
 		return err;
 	bench_policies_run(&x, isatty(STDERR_FILENO));
 	/* The page first: standard output may be a pipe that nobody reads. */
-	if (r->page != NULL)
-		err = write_page(&x, r->page);
+	if (page != NULL)
+		err = write_page(&x, page);
 	if (r->tsv)
 		bench_policies_tsv(&x, stdout);
 	else
 		bench_policies_text(&x, stdout);
+	if (!r->tsv && !err)
+		printf("\ncharts, for a browser: %s\n", page);
 	return err ? err : cli_bench_status(&x.plan, x.result);
 }

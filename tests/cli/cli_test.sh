@@ -171,11 +171,26 @@ check_lines <<<"$all" || failed=1
 
 # The experiment: text, lines, and a page.
 tiny=(--rounds 1 --scale 0.01)
-page=$(mktemp)
-trap 'rm -f "$noise" "$page"' EXIT
+room=$(mktemp -d)
+page=$room/named.html
+usual=$room/weft-policies.html
+trap 'rm -rf "$noise" "$room"' EXIT
+cd "$room"
+expect 0 "^ *\\(default ${usual##*/}, here; with --tsv none\\)$" bench --help
 expect 0 '^  mutex,wake-go .* [0-9.]+' bench --policies "${tiny[@]}"
+if [[ $(tail -n 1 "$usual") != '</html>' ]]; then
+	echo 'weft bench --policies has made no page'
+	failed=1
+fi
+rm -f "$usual"
+last=$("$weft" bench --policies merge-sort --impl mutex "${tiny[@]}" | tail -n 1)
+if [[ $last != *" ${usual##*/}" || ! -s $usual ]]; then
+	echo "weft bench --policies ends with: $last"
+	failed=1
+fi
 expect 0 '^slow-thread, 4 workers: ' bench --policies "${tiny[@]}"
 expect 0 '^yield, 3 workers: ' bench --policies yield --workers 3 "${tiny[@]}"
+rm -f "$usual"
 expect 2 'needs a file' bench --policies --page
 expect 2 'needs a file' bench --policies --page ''
 expect 2 'goes with --policies' bench yield --page "$page"
@@ -196,6 +211,10 @@ fi
 if [[ $(grep -c '<svg class="chart"' "$page") != 2 ||
 	$(tail -n 1 "$page") != '</html>' ]]; then
 	echo 'the page has not two charts, or no end'
+	failed=1
+fi
+if [[ -e $usual ]]; then
+	echo 'with --page or --tsv there is a page that nobody asked for'
 	failed=1
 fi
 exit $failed
