@@ -20,11 +20,12 @@ WERROR := $(if $(CI),-DWEFT_WERROR=ON)
 configure = \
 	if ! [ -f $(BUILD)/build.ninja ] || \
 	    ! cmp -s $(BUILD)/asked <<<'$(ASKED)'; then \
-		cmake --fresh --preset release -DWEFT_TESTS=$(1) $(WERROR); \
+		cmake --fresh --preset release -B $(BUILD) \
+			-DWEFT_TESTS=$(1) $(WERROR); \
 		cat >$(BUILD)/asked <<<'$(ASKED)'; \
 	elif [ $(1) = ON ] && \
 	    grep -q '^WEFT_TESTS:.*=OFF' $(BUILD)/CMakeCache.txt; then \
-		cmake --preset release $(WERROR); \
+		cmake --preset release -B $(BUILD) $(WERROR); \
 	fi
 
 help: ## this list
@@ -43,7 +44,8 @@ test-all: ## the tests with sanitizers, clang, valgrind, other architectures
 	@tools/setup all
 	@tools/test-all
 
-sim: tests ## explore schedules of the scheduler (ARGS="--seed ...")
+sim: program ## explore schedules, of the scheduler or of ARGS="program ..."
+	@cmake --build $(BUILD) --target weft-scenarios lost_wakeup lost_wakeup_fixed
 	@$(BUILD)/weft sim $(ARGS)
 
 lint: tests ## check the rules of the house
@@ -52,8 +54,10 @@ lint: tests ## check the rules of the house
 bench: program ## the floors: the least each operation can cost here
 	@$(BUILD)/weft bench floors --tsv
 
-install: program ## install to PREFIX (default /usr/local), honours DESTDIR
-	@cmake --build $(BUILD) --target weft_shared weft_static weft_sim
+install: ## install to PREFIX (default /usr/local), honours DESTDIR
+	@tools/setup install
+	@$(call configure,OFF)
+	@cmake --build $(BUILD) --target weft_install_needs
 	@cmake --install $(BUILD) --prefix '$(PREFIX)'
 
 clean: ## remove everything built

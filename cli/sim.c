@@ -283,7 +283,8 @@ static int find_scenarios(struct request *r)
 	}
 	fprintf(stderr,
 		"weft: %s is neither in %s nor in %s/../libexec/weft; "
-		"name a program to run, or install weft anew\n",
+		"name a program to run (make sim and make install build "
+		"it)\n",
 		SCENARIOS, self, self);
 	return CLI_USAGE;
 }

@@ -2,17 +2,29 @@
 # install.cmake - what `cmake --install` puts where; the result may be moved.
 include(CMakePackageConfigHelpers)
 
+# weft_install_needs builds all that is installed, and none of the tests.  Each
+# rule below adds what it installs: `make install' has no list of its own.
+add_custom_target(weft_install_needs)
+
 install(DIRECTORY include/weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.h")
-install(TARGETS weft_shared weft_static EXPORT weftTargets
-  LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
-  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-if(TARGET weft_sim)
-  install(TARGETS weft_sim EXPORT weftTargets
-    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-endif()
+foreach(library weft_shared weft_static weft_sim)
+  if(TARGET ${library})
+    add_dependencies(weft_install_needs ${library})
+    install(TARGETS ${library} EXPORT weftTargets
+      LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+      ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  endif()
+endforeach()
 if(TARGET weft_cli)
+  add_dependencies(weft_install_needs weft_cli)
   install(TARGETS weft_cli RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+# Where `weft sim' looks for it.
+if(TARGET weft-scenarios)
+  add_dependencies(weft_install_needs weft-scenarios)
+  install(TARGETS weft-scenarios
+    RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/weft")
 endif()
 
 list(JOIN WEFT_FIBER_CFLAGS " " WEFT_FIBER_CFLAGS)
@@ -24,18 +36,15 @@ file(RELATIVE_PATH WEFT_PC_LIBDIR
   "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 file(RELATIVE_PATH WEFT_PC_INCLUDEDIR
   "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
-configure_file(cmake/weft.pc.in weft.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/weft.pc"
-  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-
-if(TARGET weft_sim)
-  configure_file(cmake/weft-sim.pc.in weft-sim.pc @ONLY)
-  install(FILES "${PROJECT_BINARY_DIR}/weft-sim.pc"
-    DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
-  # What `weft sim' runs when it is given no program; built with the tests.
-  install(PROGRAMS "${PROJECT_BINARY_DIR}/weft-scenarios"
-    DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/weft" OPTIONAL)
-endif()
+foreach(name weft weft-sim)
+  string(MAKE_C_IDENTIFIER "${name}" library)
+  if(TARGET ${library} OR name STREQUAL "weft")
+    set(pc "${name}.pc")
+    configure_file("cmake/${pc}.in" "${pc}" @ONLY)
+    install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${pc}"
+      DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  endif()
+endforeach()
 
 # find_package(weft)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/weft")
@@ -56,7 +65,8 @@ if(Python3_FOUND)
     COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/man"
       --root "${PROJECT_SOURCE_DIR}" --out "${man}"
     DEPENDS ${headers} tools/man)
-  add_custom_target(man ALL DEPENDS "${man}/weft_fiber.3")
+  add_custom_target(weft_man ALL DEPENDS "${man}/weft_fiber.3")
+  add_dependencies(weft_install_needs weft_man)
   install(DIRECTORY "${man}" DESTINATION "${CMAKE_INSTALL_MANDIR}")
 else()
   message(STATUS "no python3: there will be no manual pages")

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# install_test.sh - what is installed can be used, alone and from any place.
+# install_test.sh - make install works from an empty build, as README says; and
+# what is installed can be used, alone and from any place.
 #
-# usage: install_test.sh build-directory cmake cc
+# usage: install_test.sh cmake cc
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-build=$(cd "$1" && pwd)
-cmake=$2
-cc=$3
+root=$(cd "$here/../.." && pwd)
+cmake=$1
+cc=$2
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+# make test is a make too, and what it was told is not meant for this one.
+unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 unset DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH CFLAGS LDFLAGS
 strict=(-Wall -Wextra -Werror)
 
@@ -59,11 +62,27 @@ use_pkg_config() {
 cd "$tmp"
 cp "$here/main.c" .
 prefix=$tmp/first
-step 'install'
-"$cmake" --install "$build" --prefix "$prefix" >/dev/null
-if [[ -e $build/weft ]]; then
-	[[ -x $prefix/bin/weft ]] || die 'bin/weft is not there'
-fi
+build=$tmp/build
+
+# install argument...: make install as README has it, with the build in $build.
+install() {
+	(cd "$root" && make install BUILD="$build" CC="$cc" "$@") >log 2>&1 ||
+		die "make install $*: $(cat log)"
+}
+
+step 'install, from an empty build'
+grep -qF '`make install PREFIX=$HOME/weft`' "$root/README.md" ||
+	die 'README.md says something else about make install'
+start=$SECONDS
+install PREFIX="$prefix"
+echo "built and installed in $((SECONDS - start)) s"
+! grep -q 'warning: ' log || die "make install warns: $(cat log)"
+for file in bin/weft libexec/weft/weft-scenarios share/man/man3/weft_chan.3 \
+	lib*/libweft.so lib*/libweft.a lib*/libweft-sim.a \
+	lib*/pkgconfig/weft.pc \
+	lib*/pkgconfig/weft-sim.pc include/weft/weft.h; do
+	[[ -s $(echo "$prefix"/$file) ]] || die "$file is not installed"
+done
 
 step 'pkg-config, shared and static'
 use_pkg_config
@@ -99,15 +118,24 @@ step 'errno and thread-local variables are right after a move'
 LD_LIBRARY_PATH=$libdir ./moves >said || die "$(cat said)"
 
 step 'the first program of the README is the example, and runs'
-root=$here/../..
 awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' \
 	"$root/README.md" >hello.c
 sed '1,/^ \*\/$/d' "$root/examples/hello.c" | diff - hello.c ||
 	die 'README.md and examples/hello.c differ'
-"$cc" -std=gnu11 "${strict[@]}" $(pc --cflags) -o hello hello.c $(pc --libs)
-numbers=$(LD_LIBRARY_PATH=$libdir ./hello | tr '\n' ' ')
-[[ $numbers == '0 1 2 ' ]] ||
-	die "the first program says '$numbers'"
+# Each of README's commands that compile it, as it stands there.
+grep '^ *cc .*hello\.c ' "$root/README.md" >commands
+[[ $(wc -l <commands) == 1 ]] || die "README.md has not 1 line with cc hello.c"
+while read -r command; do
+	echo "$command"
+	said=$(
+		cc() {
+			"$cc" "${strict[@]}" "$@"
+		}
+		export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
+		eval "$command" 2>&1 | tr '\n' ' '
+	)
+	[[ $said == '0 1 2 ' ]] || die "the first program says '$said'"
+done <commands
 
 step 'the promise of the examples is kept'
 "$cc" -std=gnu11 "${strict[@]}" $(pc --cflags) -o promise \
@@ -115,42 +143,50 @@ step 'the promise of the examples is kept'
 said=$(LD_LIBRARY_PATH=$libdir ./promise | sort | uniq -c | tr -s ' ')
 [[ $said == ' 3 the answer is 42' ]] || die "the promise says '$said'"
 
-step 'the manual pages are there'
-[[ -s $prefix/share/man/man3/weft_chan.3 ]] || die 'no page weft_chan(3)'
-
 step 'the strand of the examples adds up'
 "$cc" -std=gnu11 "${strict[@]}" $(pc --cflags) -o strand \
 	"$root/examples/strand.c" $(pc --libs)
 said=$(LD_LIBRARY_PATH=$libdir ./strand)
 [[ $said == 'the balance is 10000' ]] || die "the strand says '$said'"
 
-if [[ -e $build/libweft-sim.a ]]; then
-	step 'the simulator: relinked, instrumented, and its example fails'
-	sim() {
-		PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config "$@" weft-sim
-	}
-	instrument=$(sim --variable=instrument)
-	if "$cc" --version | grep -q clang; then
-		instrument=${instrument/-Wno-tsan/}
-	fi
-	for name in lost_wakeup lost_wakeup_fixed; do
-		"$cc" -g "${strict[@]}" $(sim --cflags) $instrument -c \
-			"$root/examples/$name.c"
-		"$cc" -o $name $name.o $(sim --libs)
-	done
-	"$cc" "${strict[@]}" $(sim --cflags) -o relinked \
-		"$here/relinked.c" $(sim --libs)
-	export WEFT_SIM_SCHEDULES=2000
-	./lost_wakeup >said 2>&1 && die 'the lost wake-up is not found'
-	grep -q 'replay: WEFT_SIM_REPLAY=lost_wakeup:' said ||
-		die "no token: $(cat said)"
-	for program in lost_wakeup_fixed relinked; do
-		./$program >said 2>&1 || die "$program: $(cat said)"
-		tail -1 said | grep -q '^sim: 2000 schedules, .* 0 failures' ||
-			die "$program says: $(cat said)"
-	done
-	unset WEFT_SIM_SCHEDULES
+step 'the simulator: relinked, instrumented, and its example fails'
+sim() {
+	PKG_CONFIG_PATH=$libdir/pkgconfig pkg-config "$@" weft-sim
+}
+instrument=$(sim --variable=instrument)
+if "$cc" --version | grep -q clang; then
+	instrument=${instrument/-Wno-tsan/}
 fi
+for name in lost_wakeup lost_wakeup_fixed; do
+	"$cc" -g "${strict[@]}" $(sim --cflags) $instrument -c \
+		"$root/examples/$name.c"
+	"$cc" -o $name $name.o $(sim --libs)
+done
+"$cc" "${strict[@]}" $(sim --cflags) -o relinked \
+	"$here/relinked.c" $(sim --libs)
+export WEFT_SIM_SCHEDULES=2000
+./lost_wakeup >said 2>&1 && die 'the lost wake-up is not found'
+grep -q 'replay: WEFT_SIM_REPLAY=lost_wakeup:' said ||
+	die "no token: $(cat said)"
+for program in lost_wakeup_fixed relinked; do
+	./$program >said 2>&1 || die "$program: $(cat said)"
+	tail -1 said | grep -q '^sim: 2000 schedules, .* 0 failures' ||
+		die "$program says: $(cat said)"
+done
+unset WEFT_SIM_SCHEDULES
+
+step 'weft sim runs the scenarios that were installed'
+"$prefix/bin/weft" sim --list | grep -q / || die 'weft sim lists no scenario'
+"$prefix/bin/weft" sim --schedules 100 -- ring/ >said 2>&1 ||
+	die "weft sim: $(cat said)"
+
+step 'the simulator finds the bug of the example, as README says'
+grep -qF '`make sim ARGS=build/release/lost_wakeup`' "$root/README.md" ||
+	die 'README.md says something else about make sim'
+(cd "$root" && make sim BUILD="$build" CC="$cc" ARGS="$build/lost_wakeup") \
+	>said 2>&1 && die 'make sim: the lost wake-up is not found'
+grep -q 'replay: WEFT_SIM_REPLAY=lost_wakeup:' said ||
+	die "make sim: $(tail -20 said)"
 
 step 'every header alone, as C11, C++11 and C++17'
 headers=$(cd "$prefix/include" && echo weft/*.h)
@@ -189,9 +225,10 @@ mv "$prefix" "$tmp/second"
 prefix=$tmp/second
 use_pkg_config
 use_pkg_config --define-prefix
+"$prefix/bin/weft" sim --list | grep -q / || die 'weft sim lists no scenario'
 
 step 'DESTDIR'
-DESTDIR=$tmp/stage "$cmake" --install "$build" --prefix /opt/weft >/dev/null
+install PREFIX=/opt/weft DESTDIR="$tmp/stage"
 prefix=$tmp/stage/opt/weft
 use_pkg_config
 

@@ -74,7 +74,7 @@ did() {
 }
 
 # All there: silent.
-for group in run test all; do
+for group in run install test all; do
 	run 0 0 '' "$group"
 	[[ ! -s $tmp/output ]] || die "$group: not silent"
 	did ''
@@ -97,6 +97,13 @@ said '^  valgrind '
 # What weft can do without is no failure.
 run 0 0 'libmimalloc-dev' WEFT_NO_INSTALL=1 run
 said '(optional)'
+
+# Only who installs, or tests, needs python3; who installs can do without.
+run 0 0 'python3' WEFT_NO_INSTALL=1 run
+[[ ! -s $tmp/output ]] || die 'run: asks for python3'
+run 0 0 'python3' WEFT_NO_INSTALL=1 install
+said '^  python3 .*manual pages (optional)$'
+run 1 0 'python3' WEFT_NO_INSTALL=1 test
 
 # Root installs what is missing, and nothing else, after one update.
 get='apt-get -q -o Dpkg::Use-Pty=0'
@@ -128,6 +135,8 @@ for command in gcc make cmake ninja pkg-config; do
 done
 run 0 0 '' run
 [[ ! -s $tmp/output ]] || die 'no apt-get, all commands there: not silent'
+run 0 0 '' install
+said '^  python3 .*(optional)$'
 
 # Anything else is a mistake.
 run 2 0 '' everything
