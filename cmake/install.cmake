@@ -8,7 +8,7 @@ add_custom_target(weft_install_needs)
 
 install(DIRECTORY include/weft DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.h")
-foreach(library weft_shared weft_static weft_sim)
+foreach(library weft_shared weft_static weft_tsan weft_sim)
   if(TARGET ${library})
     add_dependencies(weft_install_needs ${library})
     install(TARGETS ${library} EXPORT weftTargets
@@ -36,7 +36,7 @@ file(RELATIVE_PATH WEFT_PC_LIBDIR
   "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_LIBDIR}")
 file(RELATIVE_PATH WEFT_PC_INCLUDEDIR
   "${CMAKE_INSTALL_PREFIX}" "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
-foreach(name weft weft-sim)
+foreach(name weft weft-tsan weft-sim)
   string(MAKE_C_IDENTIFIER "${name}" library)
   if(TARGET ${library} OR name STREQUAL "weft")
     set(pc "${name}.pc")

@@ -154,6 +154,25 @@ wf_inline void wf_san_arrive(struct wf_san *here, struct wf_san *from)
 #endif
 }
 
+#if !defined(WF_TSAN) && !defined(WEFT_SIM)
+/* In the process if ThreadSanitizer is; the simulator has one of its own. */
+void __tsan_init(void) __attribute__((weak));
+#endif
+
+/*
+ * Is ThreadSanitizer in the process, while this library was built without it?
+ * Then it sees neither the switches of stacks nor the library's atomics, and
+ * reports races in correct programs, or crashes.
+ */
+static inline bool wf_san_is_blind(void)
+{
+#if defined(WF_TSAN) || defined(WEFT_SIM)
+	return false;
+#else
+	return __tsan_init != NULL;
+#endif
+}
+
 /*
  * A lock was taken, after a wait if need be; it is about to be left.  The
  * simulator looks for circles.

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/assert.h"
+#include "base/sanitize.h"
 #include "base/units.h"
 #include "os/os.h"
 #include "queue/twice.h"
@@ -191,6 +192,21 @@ static int start_threads(struct weft_rt *rt)
 	return 0;
 }
 
+/*
+ * Once in a process.  A user who sees the reports of ThreadSanitizer would look
+ * for races that are not there.
+ */
+static void warn_of_tsan(void)
+{
+	static const char line[] =
+		"weft: this program uses ThreadSanitizer but libweft was not "
+		"built for it; link weft-tsan (pkg-config weft-tsan)\n";
+	static _Atomic(bool) said;
+
+	if (wf_san_is_blind() && !wf_xchg_rlx(&said, true))
+		wf_os_complain(line, sizeof(line) - 1);
+}
+
 int wf_rt_open_memory(struct weft_rt *rt)
 {
 	struct wf_stack_config stacks = {
@@ -201,6 +217,7 @@ int wf_rt_open_memory(struct weft_rt *rt)
 
 	if (err)
 		return err;
+	warn_of_tsan();
 	wf_stack_pool_open(&rt->stacks, &stacks);
 	rt->cls = (uint8_t)wf_stack_pool_class(
 		&rt->stacks, rt->config.stack_bytes);

@@ -14,7 +14,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 # make test is a make too, and what it was told is not meant for this one.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
-unset DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH CFLAGS LDFLAGS
+unset DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH CFLAGS LDFLAGS TSAN_OPTIONS
 strict=(-Wall -Wextra -Werror)
 
 step() {
@@ -78,8 +78,8 @@ install PREFIX="$prefix"
 echo "built and installed in $((SECONDS - start)) s"
 ! grep -q 'warning: ' log || die "make install warns: $(cat log)"
 for file in bin/weft libexec/weft/weft-scenarios share/man/man3/weft_chan.3 \
-	lib*/libweft.so lib*/libweft.a lib*/libweft-sim.a \
-	lib*/pkgconfig/weft.pc \
+	lib*/libweft.so lib*/libweft.a lib*/libweft-tsan.a lib*/libweft-sim.a \
+	lib*/pkgconfig/weft.pc lib*/pkgconfig/weft-tsan.pc \
 	lib*/pkgconfig/weft-sim.pc include/weft/weft.h; do
 	[[ -s $(echo "$prefix"/$file) ]] || die "$file is not installed"
 done
@@ -92,7 +92,7 @@ fiber_cflags=$(pc --variable=fiber_cflags)
 
 step 'find_package, shared and static'
 mkdir project
-cp "$here/CMakeLists.txt" "$here/main.c" project
+cp "$here/CMakeLists.txt" "$here/main.c" "$here/tsan.c" project
 "$cmake" -S project -B project/build -G Ninja \
 	-DCMAKE_PREFIX_PATH="$prefix" -DWANTED_VERSION="$version" \
 	-DCMAKE_C_COMPILER="$cc" >project/log || die "$(cat project/log)"
@@ -116,6 +116,7 @@ step 'errno and thread-local variables are right after a move'
 "$cc" -O2 "${strict[@]}" -D_GNU_SOURCE -I"$here/.." $(pc --cflags) \
 	-o moves "$here"/../moves/{plain,moves,safe}.c $(pc --libs)
 LD_LIBRARY_PATH=$libdir ./moves >said || die "$(cat said)"
+expect_version project/build/user_tsan
 
 step 'the first program of the README is the example, and runs'
 awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' \
@@ -124,7 +125,7 @@ sed '1,/^ \*\/$/d' "$root/examples/hello.c" | diff - hello.c ||
 	die 'README.md and examples/hello.c differ'
 # Each of README's commands that compile it, as it stands there.
 grep '^ *cc .*hello\.c ' "$root/README.md" >commands
-[[ $(wc -l <commands) == 1 ]] || die "README.md has not 1 line with cc hello.c"
+[[ $(wc -l <commands) == 2 ]] || die "README.md has not 2 lines with cc hello.c"
 while read -r command; do
 	echo "$command"
 	said=$(
@@ -136,6 +137,27 @@ while read -r command; do
 	)
 	[[ $said == '0 1 2 ' ]] || die "the first program says '$said'"
 done <commands
+
+step 'ThreadSanitizer: a correct program has no race, a wrong one has'
+for i in 1 2 3; do
+	timeout 60 project/build/tsan >said 2>&1 || die "tsan.c: $(cat said)"
+	[[ $(cat said) == done ]] || die "tsan.c says: $(cat said)"
+done
+timeout 60 project/build/tsan race >said 2>&1 && die 'the race is no failure'
+grep -q 'WARNING: ThreadSanitizer: data race' said ||
+	die "the race is not reported: $(cat said)"
+
+step 'the plain library tells a program that has ThreadSanitizer, once'
+for libs in "$(pc --libs)" "$libdir/libweft.a -pthread"; do
+	# With two runtimes, one after the other.
+	sed 's/return weft_run(NULL, app, NULL)/return weft_run(NULL, app, NULL) |\
+		weft_run(NULL, app, NULL)/' hello.c >twice.c
+	"$cc" -fsanitize=thread $(pc --cflags) -o twice twice.c $libs
+	# What ThreadSanitizer then makes of it is another matter.
+	LD_LIBRARY_PATH=$libdir timeout 60 ./twice >/dev/null 2>said || true
+	[[ $(grep -c '^weft: .*ThreadSanitizer.*pkg-config weft-tsan' said) == 1 ]] ||
+		die "with $libs it says: $(cat said)"
+done
 
 step 'the promise of the examples is kept'
 "$cc" -std=gnu11 "${strict[@]}" $(pc --cflags) -o promise \
@@ -173,6 +195,7 @@ for program in lost_wakeup_fixed relinked; do
 	tail -1 said | grep -q '^sim: 2000 schedules, .* 0 failures' ||
 		die "$program says: $(cat said)"
 done
+! grep -q 'uses ThreadSanitizer' said || die "the simulator says: $(cat said)"
 unset WEFT_SIM_SCHEDULES
 
 step 'weft sim runs the scenarios that were installed'
