@@ -15,6 +15,13 @@ set(warnings -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 if(WEFT_WERROR)
   list(APPEND warnings -Werror)
 endif()
+# A project that has weft as a subdirectory may ask for -Wpedantic and -Werror.
+# weft is GNU C: statement expressions, and functions as void *.
+list(APPEND warnings -Wno-pedantic)
+if(NOT PROJECT_IS_TOP_LEVEL AND NOT WEFT_WERROR)
+  list(APPEND warnings -Wno-error)
+  set(CMAKE_COMPILE_WARNING_AS_ERROR OFF)
+endif()
 target_compile_options(weft_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C>:${warnings}>")
 
