@@ -52,10 +52,13 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 {
 	uint64_t ticks = wf_load_rlx(&p->counters.ticks);
 	uint64_t ran = ticks - seen->ticks;
+	/* Two counters, read at two times: it may seem to be less than 0. */
+	int64_t picked = (int64_t)(wf_proc_picks(p) - seen->picks);
 	uint64_t backlog = wf_proc_backlog(p) + wf_global_backlog(p->group);
 	uint64_t mean = (uint64_t)(now_ns - seen->moved_ns);
-	bool behind;
+	bool behind, stays;
 
+	seen->picks += (uint64_t)picked;
 	if (ran > 0) {
 		int64_t idle_ns = wf_load_rlx(&p->idle_ns);
 		uint64_t idle = (uint64_t)(idle_ns - seen->idle_ns);
@@ -67,7 +70,8 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 		seen->moved_ns = now_ns;
 		seen->idle_ns = idle_ns;
 	}
-	behind = is_behind(seen, now_ns, backlog > 0 && mean > WF_STUCK_NS);
+	stays = picked <= 0 || mean * ran / (uint64_t)picked > WF_STUCK_NS;
+	behind = is_behind(seen, now_ns, backlog > 0 && stays);
 	if (backlog > 0) {
 		bool coarse = mean >= wf_gate_coarse_ns(&p->group->gate);
 
@@ -77,7 +81,7 @@ static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
 			p->calm_ns = now_ns;
 		if (!coarse)
 			sight->fine |= backlog > 1;
-		else if (ran == 0 || behind || wf_wake_pays(p, backlog))
+		else if (picked <= 0 || behind || wf_wake_pays(p, backlog))
 			sight->help = true;
 	}
 	sight->coarse |= wf_is_coarse(p);
@@ -110,6 +114,7 @@ static void forget_proc(
 	struct wf_proc *p, struct wf_monitor_seen *seen, int64_t now_ns)
 {
 	seen->ticks = wf_load_rlx(&p->counters.ticks);
+	seen->picks = wf_proc_picks(p);
 	seen->moved_ns = now_ns;
 	seen->free_ns = now_ns;
 	seen->idle_ns = wf_load_rlx(&p->idle_ns);

@@ -10,6 +10,7 @@
  *	a backlog of coarse tasks worth more than two wakes,
  *	anything that waits behind a task which runs since the last look,
  *	anything that waits behind tasks of 20 us at every look for 1 ms,
+ *		children run as calls being part of their joiner's task,
  *	fine tasks, when the gate is open.
  *
  * It fires the timers of a processor that is late with them by 1 ms, because
@@ -55,6 +56,7 @@ struct weft_rt;
 /* What it saw of a processor when it last looked. */
 struct wf_monitor_seen {
 	uint64_t ticks;
+	uint64_t picks;			/* wf_proc_picks */
 	int64_t moved_ns;		/* when ticks last differed */
 	int64_t idle_ns;		/* its idle_ns then */
 	int64_t free_ns;		/* when nothing waited behind long tasks

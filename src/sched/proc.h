@@ -176,6 +176,14 @@ static inline bool wf_is_coarse(struct wf_proc *p)
 	return wf_load_rlx(&p->coarse) & WF_COARSE;
 }
 
+/* Ticks of p but for children run as calls: tasks that wait see only these. */
+static inline uint64_t wf_proc_picks(struct wf_proc *p)
+{
+	uint64_t inlined = wf_load_rlx(&p->counters.runs_inline);
+
+	return wf_load_rlx(&p->counters.ticks) - inlined;
+}
+
 /* It is now_ns.  Holder. */
 static inline void wf_proc_clock(struct wf_proc *p, int64_t now_ns)
 {

@@ -12,6 +12,17 @@
 #include "sched/runtime.h"
 #include "sched/share.h"
 
+/*
+ * A number that changes when v has picked something.  Of coarse tasks, children
+ * run as calls do not count: whatever waits behind their joiner waits for all
+ * of them.
+ */
+static uint64_t progress(struct wf_proc *v)
+{
+	return wf_is_coarse(v) ? wf_proc_picks(v)
+			       : wf_load_rlx(&v->counters.ticks);
+}
+
 void wf_search_begin(struct wf_search *s, struct wf_proc *p)
 {
 	struct wf_group *g = p->group;
@@ -20,7 +31,7 @@ void wf_search_begin(struct wf_search *s, struct wf_proc *p)
 	s->start_ns = s->now_ns = wf_os_now_ns();
 	s->lone = false;
 	for (uint32_t i = 0; i < g->count; i++)
-		s->ticks[i] = wf_load_rlx(&g->procs[i].counters.ticks);
+		s->progress[i] = progress(&g->procs[i]);
 }
 
 /* The tasks of v are like this: so are those that came from it. */
@@ -116,7 +127,7 @@ static weft_task *take_from(struct wf_proc *p, struct wf_proc *v, bool lone)
 static weft_task *rob(struct wf_search *s, uint32_t i, bool last)
 {
 	struct wf_proc *p = s->p, *v = &p->group->procs[i];
-	bool still = wf_load_rlx(&v->counters.ticks) == s->ticks[i];
+	bool still = progress(v) == s->progress[i];
 	bool stuck = still && s->now_ns - s->start_ns >= WF_STUCK_NS;
 	size_t backlog = wf_proc_backlog(v);
 

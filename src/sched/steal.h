@@ -41,7 +41,7 @@ struct wf_search {
 	int64_t now_ns;
 	bool lone;			/* something may be had by waiting, as
 					   the last round saw it */
-	uint64_t ticks[WF_GROUP_MAX];	/* of each victim, at the start */
+	uint64_t progress[WF_GROUP_MAX];	/* of each, at the start */
 };
 
 /* Remember what the victims looked like.  Holder. */

@@ -49,8 +49,8 @@ static void offload(struct wf_proc *p)
 	if (policy->local == WEFT_LOCAL_ATOMIC && has_dead_tickets(p) &&
 		wf_runq_sift(&p->runq, wf_fiber_is_fresh) <= p->runq.mask / 2)
 		return;
-	(void)wf_policy_runq(policy)->offload(
-		&p->runq, wf_fiber_claim_away, wf_policy_offload(policy), &batch);
+	(void)wf_policy_runq(policy)->offload(&p->runq, wf_fiber_claim_away,
+		wf_policy_offload(policy), &batch);
 	wf_bump(&p->counters.offloads, 1);
 	if (!wf_batch_is_empty(&batch)) {
 		wf_global_push(p->group, p, &batch);

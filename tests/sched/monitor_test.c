@@ -185,6 +185,21 @@ static void what_waits_behind_long_tasks_at_every_look(void **state)
 	}
 }
 
+/* A joiner runs children of 10 us as calls: ticks, but it has not moved. */
+static void what_waits_behind_children_run_as_calls(void **state)
+{
+	(void)state;
+	(void)look_after(MIN_NS, 5);
+	kit_fill(0, 1);
+	wf_bump(&kit.procs[0].counters.runs_inline, 5);
+	(void)look_after(MIN_NS, 5);
+	expect_help();
+	/* Fine ones are left to the gate. */
+	wf_bump(&kit.procs[0].counters.runs_inline, 500);
+	(void)look_after(MIN_NS, 500);
+	assert_int_equal(kit_woken(), 0);
+}
+
 /* 4 us, when two run, is no sign that tasks are coarse: see sched/gate.h. */
 static void tasks_that_a_trial_made_long_are_fine(void **state)
 {
@@ -502,6 +517,7 @@ int main(void)
 		TEST(timers_are_left_alone_while_the_global_queue_is_long),
 		TEST(what_waits_behind_a_task_that_goes_on),
 		TEST(what_waits_behind_long_tasks_at_every_look),
+		TEST(what_waits_behind_children_run_as_calls),
 		TEST(tasks_that_a_trial_made_long_are_fine),
 		TEST(fine_tasks_only_through_an_open_gate),
 		TEST(a_task_in_the_global_queue_that_nobody_looks_at),

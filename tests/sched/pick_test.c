@@ -274,7 +274,7 @@ static void what_has_started_is_found_without_tickets(void **state)
 	to_local(1);
 	to_slot(2);
 	to_global(3);
-	/* Before its time: the next look is soon, and not later than planned. */
+	/* Before its time: the next look is soon, the turn as planned. */
 	p->pause = 10;
 	assert_null(wf_pick_started(p, true));
 	assert_int_equal(p->pause, 1);

@@ -422,6 +422,9 @@ void work_yield(void *arg);
 void work_spawn(void *arg);
 void work_help(void *arg);
 void work_turns(void *arg);
+void work_transfer(void *arg);
+void work_burst(void *arg);
+void work_joins(void *arg);
 void turns_check(void *arg);
 
 #endif

@@ -152,9 +152,9 @@ static struct help two = { 2, 40 }, three = { 3, 40 };
 		.opts.flags = how                                           \
 	}
 #define STRONG WEFT_SIM_STRONG
-#define TURNS(n, workers)                                                     \
+#define TURNS(n, f, workers)                                                  \
 	{                                                                     \
-		.name = n, .body = work_turns,                                \
+		.name = n, .body = f,                                         \
 		.arg = (void *)(uintptr_t)(workers), .opts.idle = sched_idle, \
 		.opts.invariant = turns_check                                 \
 	}
@@ -230,8 +230,14 @@ static const struct scenario table[] = {
 	HELP("work/help-in-time", work_help, &two_strong, STRONG),
 	HELP("work/help-three", work_help, &three, 0),
 	HELP("work/help-three-in-time", work_help, &three_strong, STRONG),
-	TURNS("work/turns-one", 1),
-	TURNS("work/turns", 2),
+	TURNS("work/turns-one", work_turns, 1),
+	TURNS("work/turns", work_turns, 2),
+	TURNS("work/transfer-one", work_transfer, 1),
+	TURNS("work/transfer", work_transfer, 2),
+	TURNS("work/burst-one", work_burst, 1),
+	TURNS("work/burst", work_burst, 2),
+	TURNS("work/joins-one", work_joins, 1),
+	TURNS("work/joins", work_joins, 2),
 };
 
 const struct scenarios sched_scenarios = { table,

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sim/work_scenarios.c - whole runtimes at work: fibers that yield and
- * are stolen, help that comes in time, and turns that come within the bound.
+ * are stolen, help that comes in time, and turns that come within the bound,
+ * whatever other fibers do to go on and on.
  */
 #include "sched_kit.h"
+
+#include "base/limits.h"
+#include "sched/pick.h"
 
 /* Tasks are coarse, so thieves may come; and one is woken. */
 static void send_thief(void)
@@ -127,16 +131,23 @@ static struct {
 	_Atomic(uint64_t) ready_at[OTHERS]; /* picks + 1; 0: not yet */
 	_Atomic(uint32_t) ran;
 	uint64_t looked_at; /* turns_check: picks */
+	uint64_t extra;	    /* ready besides, at once */
+	uint64_t calls;	    /* children that a joiner may run meanwhile */
+	_Atomic(uint32_t) live; /* of a burst */
+	_Atomic(uint32_t) more; /* to do when all others have had their turn */
+	uint64_t fresh_at;	/* picks when a fiber was spawned */
+	struct swapper {
+		struct weft_awaiter awaiter; /* must be first */
+		weft_fiber *fiber;
+		bool ended;
+	} swapper[2];
 } game;
 
-/* B of sched/pick.h. */
+/* B of sched/pick.h, and the calls of a joiner that come on top. */
 static uint64_t bound(weft_rt *rt)
 {
-	const weft_config *c = &rt->config;
-	uint64_t picks = 2 * c->local_capacity + 2 * READY +
-		rt->global_tick * (READY + 1);
-
-	return (c->lifo_budget + 1) * picks * rt->proc_count;
+	return wf_pick_bound(&rt->config, rt->proc_count, READY + game.extra) +
+		game.calls;
 }
 
 static uint64_t picks(weft_rt *rt)
@@ -251,4 +262,182 @@ void work_turns(void *arg)
 	latch_wait(&stage.latch[0]);
 	rt_stop();
 	jobs_check(OTHERS);
+}
+
+/* ------------------------------------------------------------------------ */
+/* The same with fibers that go on and on in other ways. */
+
+static bool goes_on(void)
+{
+	return wf_load_rlx(&game.ran) < OTHERS || wf_load_rlx(&game.more) > 0;
+}
+
+/* Play a game that fn begins, on so many workers. */
+static void play_with(uint32_t workers, void (*fn)(void *))
+{
+	weft_config cfg = rt_config(workers);
+
+	/* So seldom that the turns matter, not the tick. */
+	cfg.global_tick = 8;
+	cfg.local_capacity = game.calls != 0 ? 16 : 2;
+	rt_start_with(&cfg);
+	weft_sim_assert(weft_rt_go(stage.rt, fn, NULL) == 0, "no fiber");
+	be_ready(2, WEFT_HINT_DEFAULT);
+	if (workers > 1)
+		send_thief();
+	latch_wait(&stage.latch[0]);
+	while (goes_on())
+		weft_sim_yield();
+	rt_stop();
+	jobs_check(OTHERS);
+}
+
+static bool swap_commit(struct weft_awaiter *a, weft_fiber *f)
+{
+	((struct swapper *)a)->fiber = f;
+	return true;
+}
+
+/*
+ * Two fibers name each other as the next.  Their plain accesses are in order
+ * only if the one that is named runs after the other has left its stack.
+ */
+static void swap(void *arg)
+{
+	struct swapper *me = arg, *other = &game.swapper[me == game.swapper];
+
+	while (goes_on()) {
+		me->awaiter.next = other->fiber;
+		weft_sim_assert(weft_suspend(&me->awaiter) == 0, "refused");
+	}
+	me->ended = true;
+	if (!other->ended)
+		weft_wake(other->fiber, WEFT_HINT_DEFAULT);
+}
+
+/* The second swapper: it names the first, which waits. */
+static void swap_second(void *arg)
+{
+	be_ready(0, WEFT_HINT_DEFAULT);
+	be_ready(1, WEFT_HINT_YIELD);
+	game.swapper[1].awaiter.commit = swap_commit;
+	swap(arg);
+}
+
+/* The first swapper is off its stack: the second may begin. */
+static bool swap_begin(struct weft_awaiter *a, weft_fiber *f)
+{
+	a->commit = swap_commit;
+	(void)swap_commit(a, f);
+	return weft_rt_go(stage.rt, swap_second, &game.swapper[1]) == 0;
+}
+
+static void swap_first(void *arg)
+{
+	struct swapper *me = &game.swapper[0];
+
+	(void)arg;
+	me->awaiter.commit = swap_begin;
+	weft_sim_assert(weft_suspend(&me->awaiter) == 0, "refused");
+	swap(me);
+}
+
+void work_transfer(void *arg)
+{
+	play_with((uint32_t)(uintptr_t)arg, swap_first);
+}
+
+/* A fiber starts itself anew and more than the local queue holds. */
+enum { SPARKS = 3, BURSTS = 16, LIVE_MAX = 32 };
+
+static void spark(void *arg)
+{
+	(void)arg;
+	(void)wf_sub_rlx(&game.live, 1);
+}
+
+static void start(void (*fn)(void *))
+{
+	uint32_t live = wf_add_rlx(&game.live, 1) + 1;
+
+	weft_sim_assert(live <= LIVE_MAX, "%u fibers live at once", live);
+	/* Refused, if all was over a moment ago. */
+	if (weft_go(fn, NULL) != 0)
+		spark(NULL);
+}
+
+static void burst(void *arg)
+{
+	if (goes_on()) {
+		if (wf_load_rlx(&game.more) > 0)
+			(void)wf_sub_rlx(&game.more, 1);
+		for (int i = 0; i < SPARKS; i++)
+			start(spark);
+		/* The last one stays in the local queue: it runs before them. */
+		start(burst);
+	}
+	spark(arg);
+}
+
+static void begin_burst(void *arg)
+{
+	be_ready(0, WEFT_HINT_DEFAULT);
+	be_ready(1, WEFT_HINT_YIELD);
+	(void)wf_add_rlx(&game.live, 1);
+	burst(arg);
+}
+
+void work_burst(void *arg)
+{
+	game.extra = LIVE_MAX;
+	wf_store_rlx(&game.more, BURSTS);
+	play_with((uint32_t)(uintptr_t)arg, begin_burst);
+}
+
+/* A fiber runs its children as calls. */
+static void *be_child(void *arg)
+{
+	return arg;
+}
+
+/* One that has not started is passed over, but not for ever. */
+static void *be_fresh(void *arg)
+{
+	uint64_t waited = picks(stage.rt) - game.fresh_at;
+
+	weft_sim_assert(waited <= bound(stage.rt), "%u picks", (unsigned)waited);
+	wf_store_rlx(&game.more, 0);
+	return arg;
+}
+
+static void join_children(void *arg)
+{
+	weft_fiber *fresh = NULL;
+
+	(void)arg;
+	be_ready(0, WEFT_HINT_DEFAULT);
+	be_ready(1, WEFT_HINT_YIELD);
+	game.fresh_at = picks(stage.rt);
+	weft_sim_assert(
+		weft_spawn(&fresh, NULL, be_fresh, NULL) == 0, "no fiber");
+	weft_detach(fresh);
+	while (goes_on()) {
+		weft_fiber *f = NULL;
+
+		/* Refused or cancelled, if all was over a moment ago. */
+		if (weft_spawn(&f, NULL, be_child, NULL) != 0)
+			break;
+		if (weft_join(f, NULL, WEFT_FOREVER) != 0) {
+			weft_sim_assert(!goes_on(), "no join");
+			weft_detach(f);
+		}
+	}
+}
+
+void work_joins(void *arg)
+{
+	game.extra = 2;
+	game.calls = 2 * WF_JOIN_CALLS;
+	wf_store_rlx(&game.more, 1);
+	play_with((uint32_t)(uintptr_t)arg, join_children);
 }
