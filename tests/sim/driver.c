@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/conserve_kit.h"
 #include "sim/driver_options.h"
 #include "sim/scenario.h"
 
@@ -199,6 +200,8 @@ static weft_sim_opts opts_for(const struct scenario *s, const struct options *o)
 
 	opts.name = s->name;
 	opts.flags |= WEFT_SIM_INSIDE;
+	if (opts.idle == NULL)
+		opts.idle = conserve_idle;
 	if (o->expect_failure)
 		opts.flags |= WEFT_SIM_QUIET | WEFT_SIM_NO_SHRINK;
 	return opts;

@@ -12,6 +12,7 @@
 #include "sched/run.h"
 #include "sched/submit.h"
 #include "sched/wake.h"
+#include "sim/conserve_kit.h"
 
 #define DUO_STACK_BYTES (16 * WF_KIB)
 #define DUO_LOOPS 4 /* credits that processors have */
@@ -60,22 +61,27 @@ void duo_await(_Atomic(uint32_t) *word, uint32_t value)
 /* ------------------------------------------------------------------------ */
 /* Opening: as sched/runtime.c does it, but smaller. */
 
+static uint32_t group_size(unsigned flags)
+{
+	return flags & DUO_GROUPS ? 1 : DUO_WORKERS;
+}
+
 static void open_rt(struct weft_rt *rt, unsigned flags)
 {
 	const struct wf_stack_config none = { 0 };
 
 	rt->executor.submit = wf_rt_submit;
 	rt->config = (weft_config){ .workers = DUO_WORKERS,
-		.group_size = DUO_WORKERS,
+		.group_size = group_size(flags),
 		.local_capacity = 4,
 		.lifo_budget = 2,
 		.steal_rounds = 1,
 		.coop_budget = flags & DUO_HASTY ? 2 : 64,
 		.max_threads = DUO_WORKERS };
 	rt->global_tick = 3;
-	rt->groups = &duo->group;
+	rt->groups = duo->group;
 	rt->procs = duo->proc;
-	rt->group_count = 1;
+	rt->group_count = DUO_WORKERS / group_size(flags);
 	rt->proc_count = DUO_WORKERS;
 	rt->membarrier = flags & DUO_FENCED;
 	/* There are as many as there may be: a wake starts no other. */
@@ -112,9 +118,9 @@ static void open_proc(struct wf_proc *p, unsigned i, unsigned flags)
 {
 	bool coarse = flags & DUO_COARSE, fenced = flags & DUO_FENCED;
 
-	p->group = &duo->group;
-	p->inject = &duo->group.inject;
-	p->bit = (uint64_t)1 << i;
+	p->group = &duo->group[i / group_size(flags)];
+	p->inject = &p->group->inject;
+	p->bit = (uint64_t)1 << i % group_size(flags);
 	p->id = 0; /* the thread of the first one stays, however idle */
 	p->pause = 3;
 	wf_random_seed(&p->random, i + 1);
@@ -128,12 +134,15 @@ static void open_proc(struct wf_proc *p, unsigned i, unsigned flags)
 	wf_proc_clock(p, wf_os_now_ns());
 }
 
-static void open_group(struct wf_group *g, unsigned flags)
+static void open_group(uint32_t i, unsigned flags)
 {
+	struct wf_group *g = &duo->group[i];
+	uint32_t size = group_size(flags);
+
 	*g = (struct wf_group){ .rt = &duo->rt,
-		.procs = duo->proc,
-		.count = DUO_WORKERS,
-		.all = 3,
+		.procs = &duo->proc[i * size],
+		.count = size,
+		.all = UINT64_MAX >> (64 - size),
 		.max_searchers = 1,
 		.share_always = !(flags & DUO_FENCED) };
 	wf_store_rlx(&g->coarse, flags & DUO_COARSE);
@@ -164,7 +173,8 @@ void duo_open(unsigned flags)
 	int err;
 
 	open_rt(rt, flags);
-	open_group(&duo->group, flags);
+	for (uint32_t i = 0; i < rt->group_count; i++)
+		open_group(i, flags);
 	for (unsigned i = 0; i < DUO_WORKERS; i++) {
 		struct wf_thread *t = &duo->thread[i];
 
@@ -177,18 +187,26 @@ void duo_open(unsigned flags)
 	err = wf_stack_pool_promise(&rt->stacks, rt->cls, DUO_LOOPS);
 	weft_sim_assert(err == 0, "there are no stacks");
 	open_fibers(rt);
+	conserve_watch(rt);
 }
 
 /* ------------------------------------------------------------------------ */
 /* Running. */
 
+/* Whoever sleeps looks again. */
+static void wake_all(void)
+{
+	/* [pair: park.sleep] A processor that parks after this sees quit. */
+	wf_fence_seq();
+	for (uint32_t i = 0; i < duo->rt.group_count; i++)
+		wf_wake_all(&duo->group[i]);
+}
+
 /* As end_threads does. */
 static void quit(void)
 {
 	wf_store_rlx(&duo->rt.quit, true);
-	/* [pair: park.sleep] Who parks after this sees it. */
-	wf_fence_seq();
-	wf_wake_all(&duo->group);
+	wake_all();
 }
 
 static void *root_main(void *arg)
@@ -245,9 +263,8 @@ static void worker(void *arg)
 		wf_stack_give(&p->stacks, t->spent);
 	}
 	wf_os_self_set(NULL);
-	/* As stop does when a thread has ended: who sleeps looks again. */
-	wf_fence_seq();
-	wf_wake_all(&duo->group);
+	/* As stop does when a thread has ended. */
+	wake_all();
 }
 
 static int ids[DUO_WORKERS];
@@ -350,8 +367,9 @@ void duo_close(void)
 		(int)wf_rt_fibers(rt));
 	weft_sim_assert(wf_load_rlx(&rt->outside.callers) == 0,
 		"somebody is still in a call from outside");
-	weft_sim_assert(wf_inject_len(&duo->group.inject) == 0,
-		"something is left in the global queue");
+	for (uint32_t i = 0; i < rt->group_count; i++)
+		weft_sim_assert(wf_inject_len(&duo->group[i].inject) == 0,
+			"something is left in the global queue of group %u", i);
 	close_fibers(rt);
 	for (unsigned i = 0; i < DUO_WORKERS; i++)
 		close_proc(&duo->proc[i]);
@@ -360,6 +378,7 @@ void duo_close(void)
 	whole = wf_stack_pool_check(&rt->stacks);
 	weft_sim_assert(whole, "the pool of stacks is broken");
 	wf_stack_pool_close(&rt->stacks);
+	conserve_forget(rt);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -383,6 +402,7 @@ weft_rt *duo_rt_start(void)
 		wf_store_rlx(&rt->procs[i].coarse, true);
 	}
 	wf_store_rlx(&rt->groups->coarse, true);
+	conserve_watch(rt);
 	return rt;
 }
 
@@ -391,6 +411,7 @@ void duo_rt_stop(weft_rt *rt)
 	int err = weft_rt_stop(rt, WEFT_FOREVER);
 
 	weft_sim_assert(err == 0, "stop: %d", err);
+	conserve_forget(rt);
 }
 
 bool duo_publish(struct weft_awaiter *a, weft_fiber *f)

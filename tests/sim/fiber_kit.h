@@ -35,6 +35,7 @@
 #define DUO_FENCED 2u	/* queues are the holder's alone, until a thief comes */
 
 #define DUO_HASTY 4u	/* fibers give way after two calls */
+#define DUO_GROUPS 8u	/* each worker is a group of its own */
 
 #define DUO_WORKERS 2
 #define DUO_ROOTS 6
@@ -46,7 +47,7 @@ struct duo_root {
 
 struct duo {
 	struct weft_rt rt;
-	struct wf_group group;
+	struct wf_group group[DUO_WORKERS];	/* one, unless DUO_GROUPS */
 	struct wf_proc proc[DUO_WORKERS];
 	struct wf_thread thread[DUO_WORKERS];
 	_Atomic(wf_entry) slots[DUO_WORKERS][4];

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "os/os.h"
+#include "sim/conserve_kit.h"
 
 static struct {
 	weft_rt *rt;
@@ -38,7 +39,7 @@ static void close_all(void)
 /* Nobody can run until time passes: who waits was found by the shutdown. */
 void life_idle(void *arg)
 {
-	(void)arg;
+	conserve_idle(arg);
 	if (s != NULL && wf_load_rlx(&s->shut))
 		weft_sim_assert(wf_load_rlx(&s->waiting) == 0,
 			"a fiber waits that was not cancelled");

@@ -5,6 +5,7 @@
  */
 #include "scenario.h"
 #include "sched_kit.h"
+#include "sim/conserve_kit.h"
 
 struct stage stage;
 
@@ -52,25 +53,6 @@ void rt_stop(void)
 /* ------------------------------------------------------------------------ */
 /* Nobody can run before time passes. */
 
-static void check_group(struct wf_group *g)
-{
-	uint64_t sleeping = wf_load_rlx(&g->sleeping);
-
-	weft_sim_assert(wf_load_rlx(&g->searching) == 0,
-		"nobody runs, and searching is 0x%x",
-		(unsigned)wf_load_rlx(&g->searching));
-	weft_sim_assert(sleeping != g->all || wf_inject_len(&g->inject) == 0,
-		"all sleep, and %zu tasks are in the global queue",
-		wf_inject_len(&g->inject));
-	for (uint32_t i = 0; i < g->count; i++) {
-		struct wf_proc *p = &g->procs[i];
-
-		weft_sim_assert(!(sleeping & p->bit) || wf_proc_backlog(p) == 0,
-			"processor %u sleeps, and %zu tasks are in its queues",
-			i, wf_proc_backlog(p));
-	}
-}
-
 /* Who runs at such a moment waits, in a task, for another one. */
 static bool anyone_runs(weft_rt *rt)
 {
@@ -115,8 +97,7 @@ void sched_idle(void *arg)
 		check_stop(rt);
 	if (wf_load_rlx(&rt->quit))
 		return;
-	for (uint32_t i = 0; i < rt->group_count; i++)
-		check_group(&rt->groups[i]);
+	conserve_check(rt);
 	weft_sim_assert(!rt->monitor.started || !anyone_runs(rt) ||
 			wf_load_rlx(&rt->monitor.asleep) == 0,
 		"a processor runs, and the monitor sleeps");

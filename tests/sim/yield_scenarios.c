@@ -111,7 +111,7 @@ static void monitor(void *arg)
 {
 	(void)arg;
 	while (wf_load_rlx(&s->others) == 0) {
-		(void)wf_wake_one(&duo->group);
+		(void)wf_wake_one(duo->group);
 		weft_sim_yield();
 	}
 }
