@@ -100,6 +100,13 @@ static weft_task *search(struct wf_proc *p)
 	}
 	if (task == NULL && p->group->rt->group_count > 1)
 		task = wf_search_abroad(&s);
+	/*
+	 * The last word of every search, however it ended: a theft whose first
+	 * entry is a dead ticket has found nothing, and has filled our queue.
+	 * Thieves alone would not empty it, and we would sleep on it.
+	 */
+	if (task == NULL && wf_runq_len(&p->runq) != 0)
+		task = wf_pick_quick(p);
 	if (task == NULL)
 		wf_bump(&p->counters.steal_fails, 1);
 	wf_bump(&p->counters.search_ns, (uint64_t)(s.now_ns - s.start_ns));

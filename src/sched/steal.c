@@ -178,25 +178,44 @@ weft_task *wf_search_round(struct wf_search *s, bool last)
 	return NULL;
 }
 
+/* Take from v, of another group: only its coarse tasks are worth the way. */
+static weft_task *rob_abroad(struct wf_proc *p, struct wf_proc *v)
+{
+	if (!wf_is_coarse(v) || wf_proc_backlog(v) <= 1)
+		return NULL;
+	return take_from(p, v, false);
+}
+
+/* Take from g, which is not the group of p. */
+static weft_task *search_group(struct wf_proc *p, struct wf_group *g)
+{
+	weft_task *task = NULL;
+
+	if (wf_global_len(g) != 0)
+		task = wf_grab_share(p, g, false);
+	/* A dead ticket may have come first: what came with it is enough. */
+	for (uint32_t i = 0; task == NULL && i < g->count; i++) {
+		task = rob_abroad(p, &g->procs[i]);
+		if (wf_runq_len(&p->runq) != 0)
+			break;
+	}
+	return task;
+}
+
 weft_task *wf_search_abroad(struct wf_search *s)
 {
 	struct wf_proc *p = s->p;
 	struct weft_rt *rt = p->group->rt;
 	uint32_t at = wf_random_below(&p->random, rt->group_count);
+	weft_task *task = NULL;
 
 	for (uint32_t i = 0; i < rt->group_count; i++) {
 		struct wf_group *g = &rt->groups[(at + i) % rt->group_count];
-		weft_task *task = NULL;
 
-		if (g != p->group && wf_global_len(g) != 0)
-			task = wf_grab_share(p, g, false);
-		for (uint32_t j = 0; g != p->group && !task && j < g->count;
-			j++)
-			if (wf_is_coarse(&g->procs[j]) &&
-				wf_proc_backlog(&g->procs[j]) > 1)
-				task = take_from(p, &g->procs[j], false);
-		if (task != NULL)
-			return task;
+		if (g != p->group)
+			task = search_group(p, g);
+		if (task != NULL || wf_runq_len(&p->runq) != 0)
+			break;
 	}
-	return NULL;
+	return task;
 }

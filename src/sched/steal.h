@@ -53,7 +53,13 @@ void wf_search_begin(struct wf_search *s, struct wf_proc *p);
  */
 weft_task *wf_search_round(struct wf_search *s, bool last);
 
-/* A look into the queues of the other groups. */
+/*
+ * A look into the queues of the other groups: global ones, and those of
+ * processors that have coarse tasks.
+ *
+ * Of both: NULL does not mean that nothing was taken.  If the first entry was a
+ * dead ticket, the others are in the own queue now, where the caller must look.
+ */
 weft_task *wf_search_abroad(struct wf_search *s);
 
 /* Would a thief take anything from v, as far as one can tell at a glance? */

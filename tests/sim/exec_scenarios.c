@@ -3,8 +3,8 @@
  * tests/sim/exec_scenarios.c - the table of scenarios about executors, and
  * about what a runtime can be told to do otherwise.
  *
- * Their bodies are in visit_, strand_, exec_pool_, idle_wait_, policy_ and
- * lockfree_scenarios.c.
+ * Their bodies are in visit_, strand_, exec_pool_, idle_wait_, policy_, abroad_
+ * and lockfree_scenarios.c.
  */
 #include "sim/scenario.h"
 
@@ -20,6 +20,13 @@
 #define PLAN(n, f, w, count)                                                \
 	{                                                                   \
 		.name = n, .body = f, .arg = &(struct plan){ w, count, 0 }, \
+		.opts.idle = sched_idle                                     \
+	}
+
+/* The same in two groups. */
+#define APART(n, f, w, count)                                               \
+	{                                                                   \
+		.name = n, .body = f, .arg = &(struct plan){ w, count, 2 }, \
 		.opts.idle = sched_idle                                     \
 	}
 
@@ -128,19 +135,10 @@ static const struct scenario table[] = {
 	PLAN("idle/last-stolen", idle_last_stolen, "ws", 2),
 	{ .name = "idle/fiber", .body = idle_fiber },
 	PLAN("idle/rt", idle_rt, "ws", 2),
-	{ .name = "idle/groups",
-		.body = idle_rt,
-		.arg = &(struct plan){ "ws", 2, 2 },
-		.opts.idle = sched_idle },
-	{ .name = "idle/groups-lock-free",
-		.body = idle_rt,
-		.arg = &(struct plan){ "lock-free", 2, 2 },
-		.opts.idle = sched_idle },
+	APART("idle/groups", idle_rt, "ws", 2),
+	APART("idle/groups-lock-free", idle_rt, "lock-free", 2),
 	PLAN("idle/faults", idle_faults, "ws", 2),
-	{ .name = "idle/groups-faults",
-		.body = idle_faults,
-		.arg = &(struct plan){ "ws", 2, 2 },
-		.opts.idle = sched_idle },
+	APART("idle/groups-faults", idle_faults, "ws", 2),
 
 	PLAN("policy/pick-go-one", policy_pick, "wake-go", 1),
 	PLAN("policy/pick-go", policy_pick, "wake-go", 2),
@@ -180,6 +178,24 @@ static const struct scenario table[] = {
 	PLAN("policy/rt-fifo", policy_rt, "global-fifo", 2),
 	PLAN("policy/rt-mutex", policy_rt, "mutex", 2),
 	PLAN("policy/rt-lock-free", policy_rt, "lock-free", 2),
+
+	APART("abroad/rt", abroad_rt, "ws", 2),
+	APART("abroad/rt-four", abroad_rt, "ws", 4),
+	APART("abroad/rt-go", abroad_rt, "wake-go", 2),
+	APART("abroad/rt-flare", abroad_rt, "wake-flare", 2),
+	APART("abroad/rt-mutex", abroad_rt, "mutex", 2),
+	APART("abroad/rt-mutex-flare", abroad_rt, "mutex,wake-flare", 2),
+	APART("abroad/rt-fifo", abroad_rt, "global-fifo", 2),
+	APART("abroad/rt-fifo-go", abroad_rt, "global-fifo,wake-go", 2),
+	APART("abroad/rt-bounded", abroad_rt, "bounded", 2),
+	APART("abroad/rt-bounded-flare", abroad_rt, "bounded,wake-flare", 2),
+	APART("abroad/rt-one", abroad_rt,
+		"steal-one,take-one,offload-one,no-lifo", 2),
+	APART("abroad/rt-all", abroad_rt, "take-all", 2),
+	APART("abroad/rt-lock-free", abroad_rt, "lock-free", 2),
+	APART("abroad/rt-lock-free-go", abroad_rt, "lock-free,wake-go", 2),
+	APART("abroad/rt-lock-free-flare", abroad_rt, "lock-free,wake-flare",
+		2),
 
 	STOP("lockfree/outside", lockfree_outside, "lock-free"),
 	STOP("lockfree/outside-go", lockfree_outside, "lock-free,wake-go"),

@@ -151,6 +151,8 @@ void join_budget(void *arg);
 void join_count(void *arg);
 void join_moves(void *arg);
 
+void abroad_tickets(void *arg);
+
 void yield_three(void *arg);
 void yield_stolen(void *arg);
 void yield_computes(void *arg);

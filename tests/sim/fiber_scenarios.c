@@ -2,8 +2,8 @@
 /*
  * tests/sim/fiber_scenarios.c - the table of scenarios about fibers.
  *
- * Their bodies are in word_, wait_, group_, suspend_, child_, join_, yield_,
- * look_, pool_ and life_scenarios.c, on the kit of fiber_kit.h.
+ * Their bodies are in word_, wait_, group_, suspend_, child_, join_, abroad_,
+ * yield_, look_, pool_ and life_scenarios.c, on the kit of fiber_kit.h.
  */
 #include "sim/scenario.h"
 
@@ -84,6 +84,11 @@ static const struct scenario table[] = {
 	{ .name = "join/cancel", .body = join_cancel },
 	{ .name = "join/detach", .body = join_detach },
 	{ .name = "join/detach-later", .body = join_detach, .arg = YES },
+
+	{ .name = "abroad/tickets", .body = abroad_tickets },
+	{ .name = "abroad/tickets-fenced",
+		.body = abroad_tickets,
+		.arg = NUMBER(DUO_FENCED) },
 
 	{ .name = "yield/three", .body = yield_three },
 	{ .name = "yield/three-coarse",

@@ -70,15 +70,22 @@ static inline void kit_open_plan(const struct plan *plan, uint64_t capacity)
 	kit_open_policy(plan->workers, &policy);
 }
 
-/* A whole runtime as planned. */
-static inline void rt_start_plan(const struct plan *plan)
+/* A whole runtime as planned, but for its policy. */
+static inline weft_config plan_config(const struct plan *plan)
 {
 	weft_config cfg = rt_config(plan->workers);
+
+	if (plan->groups != 0)
+		cfg.group_size = plan->workers / plan->groups;
+	return cfg;
+}
+
+static inline void rt_start_plan(const struct plan *plan)
+{
+	weft_config cfg = plan_config(plan);
 	weft_policy policy = plan_policy(plan);
 
 	cfg.policy = &policy;
-	if (plan->groups != 0)
-		cfg.group_size = plan->workers / plan->groups;
 	rt_start_with(&cfg);
 }
 
@@ -111,6 +118,9 @@ void policy_order(void *arg);
 void policy_overflow(void *arg);
 void policy_inside(void *arg);
 void policy_rt(void *arg);
+
+/* abroad_scenarios.c */
+void abroad_rt(void *arg);
 
 /* lockfree_scenarios.c */
 void lockfree_outside(void *arg);
