@@ -178,12 +178,18 @@ weft_task *wf_search_round(struct wf_search *s, bool last)
 	return NULL;
 }
 
-/* Take from v, of another group: only its coarse tasks are worth the way. */
+/*
+ * Take from v, of another group.  Only its coarse tasks are worth the way; one
+ * alone is, too, if they are so long that it waits for as long as behind an
+ * owner of our own group that computes.
+ */
 static weft_task *rob_abroad(struct wf_proc *p, struct wf_proc *v)
 {
-	if (!wf_is_coarse(v) || wf_proc_backlog(v) <= 1)
+	bool lone = wf_load_rlx(&v->mean_ns) >= WF_STUCK_NS;
+
+	if (!wf_is_coarse(v) || wf_proc_backlog(v) <= !lone)
 		return NULL;
-	return take_from(p, v, false);
+	return take_from(p, v, lone);
 }
 
 /* Take from g, which is not the group of p. */

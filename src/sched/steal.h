@@ -55,7 +55,8 @@ weft_task *wf_search_round(struct wf_search *s, bool last);
 
 /*
  * A look into the queues of the other groups: global ones, and those of
- * processors that have coarse tasks.
+ * processors that have coarse tasks; what is alone, from one whose tasks take
+ * 20 us.
  *
  * Of both: NULL does not mean that nothing was taken.  If the first entry was a
  * dead ticket, the others are in the own queue now, where the caller must look.

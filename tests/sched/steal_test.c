@@ -402,6 +402,32 @@ static void the_queues_of_other_groups_are_looked_at(void **state)
 	}
 }
 
+/* Behind tasks of 20 us nothing is left alone, wherever it waits. */
+static void what_is_alone_abroad_is_taken_behind_long_tasks(void **state)
+{
+	struct wf_proc *v = &kit.procs[2];
+	wf_entry e;
+
+	(void)state;
+	kit_open(4, 2);
+	wf_search_begin(&search, &kit.procs[0]);
+	wf_store_rlx(&v->coarse, WF_COARSE);
+	wf_store_rlx(&v->mean_ns, WF_STUCK_NS - 1);
+	kit_fill(2, 1);
+	assert_null(wf_search_abroad(&search));
+	wf_store_rlx(&v->mean_ns, WF_STUCK_NS);
+	assert_non_null(wf_search_abroad(&search));
+	assert_int_equal(wf_runq_len(&v->runq), 0);
+	e = wf_entry_of(kit_task());
+	wf_store_rel(&v->slot, e);
+	assert_ptr_equal(wf_search_abroad(&search), wf_entry_task(e));
+	/* If they are fine, the mean is of the time before. */
+	wf_store_rlx(&v->coarse, 0);
+	kit_fill(2, 1);
+	assert_null(wf_search_abroad(&search));
+	kit_close();
+}
+
 /* Who has nothing to spare is not even asked to share it. */
 static void where_nothing_is_nobody_is_made_to_share(void **state)
 {
@@ -446,6 +472,8 @@ int main(void)
 		cmocka_unit_test(a_queue_with_a_mutex_is_robbed_under_it),
 		cmocka_unit_test(a_thief_keeps_what_is_fixed),
 		cmocka_unit_test(the_queues_of_other_groups_are_looked_at),
+		cmocka_unit_test(
+			what_is_alone_abroad_is_taken_behind_long_tasks),
 		cmocka_unit_test(where_nothing_is_nobody_is_made_to_share),
 	};
 

@@ -52,6 +52,7 @@ enum {
 struct help {
 	uint32_t workers;
 	unsigned looks;
+	uint32_t group_size;	/* 0: one group */
 };
 
 /* Somebody waits, blocking its thread, until another opens it.  Relaxed. */

@@ -110,8 +110,10 @@ void sched_idle(void *arg)
  * were run in between, the third sends help.  In a weakly ordered memory any of
  * them may see what was before.
  */
-static struct help two_strong = { 2, 3 }, three_strong = { 3, 3 };
-static struct help two = { 2, 40 }, three = { 3, 40 };
+static struct help two_strong = { 2, 3, 0 }, three_strong = { 3, 3, 0 };
+static struct help two = { 2, 40, 0 }, three = { 3, 40, 0 };
+/* The only processors that could help are of another group. */
+static struct help apart = { 2, 40, 1 }, apart_strong = { 2, 3, 1 };
 
 #define SMALL(n, f)                                           \
 	{                                                     \
@@ -211,6 +213,8 @@ static const struct scenario table[] = {
 	HELP("work/help-in-time", work_help, &two_strong, STRONG),
 	HELP("work/help-three", work_help, &three, 0),
 	HELP("work/help-three-in-time", work_help, &three_strong, STRONG),
+	HELP("work/help-abroad", work_help, &apart, 0),
+	HELP("work/help-abroad-in-time", work_help, &apart_strong, STRONG),
 	TURNS("work/turns-one", work_turns, 1),
 	TURNS("work/turns", work_turns, 2),
 	TURNS("work/transfer-one", work_transfer, 1),

@@ -109,9 +109,11 @@ static void need_help(struct job *j)
 void work_help(void *arg)
 {
 	const struct help *h = arg;
+	weft_config cfg = rt_config(h->workers);
 
+	cfg.group_size = h->group_size;
 	stage.looks = h->looks;
-	rt_start(h->workers);
+	rt_start_with(&cfg);
 	stage.job[0].then = need_help;
 	job_submit(stage.rt, 0, WEFT_HINT_DEFAULT);
 	latch_wait(&stage.latch[0]);

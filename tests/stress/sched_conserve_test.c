@@ -6,7 +6,8 @@
  *	meetings	as many fibers as workers wait for each other by
  *			spinning: all of them must be running at once
  *	delays		what is ready behind a fiber that computes is started by
- *			another worker within 3 ms, wherever it waits
+ *			another worker within 3 ms, wherever it waits, also if
+ *			the other workers are of another group
  *	bursts		many submits have all workers running, and do not wake
  *			more workers than there are
  *	sharing		many short tasks of one fiber are not left to its worker
@@ -31,6 +32,11 @@ enum { WORKERS_MAX = 16 };
 #define BOUND_NS (3 * WF_NS_PER_MS)
 #define WORST_NS (500 * WF_NS_PER_MS)
 #define GIVE_UP_NS ((kit_slow() ? 40 : 5) * WF_NS_PER_S)
+
+/* Workers, and in groups of how many; 0: one group. */
+struct shape {
+	uint32_t workers, group_size;
+};
 
 /* Long enough for a worker to go to sleep, or not, as it happens. */
 static void pause_a_little(struct wf_random *random)
@@ -166,15 +172,17 @@ static void hold_meeting(void (*begin)(void *), bool outside)
 
 static void hold_meetings(void (*begin)(void *), bool outside, weft_hint hint)
 {
-	static const uint32_t workers[] = { 2, 3, 8, 16 };
+	static const struct shape shapes[] = { { 2, 0 }, { 3, 0 }, { 8, 0 },
+		{ 16, 0 }, { 2, 1 }, { 8, 2 } };
 	struct wf_random random;
 
 	wf_random_seed(&random, threads_seed());
-	for (size_t i = 0; i < sizeof(workers) / sizeof(workers[0]); i++) {
-		weft_config cfg = { .workers = workers[i] };
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		weft_config cfg = { .workers = shapes[i].workers,
+			.group_size = shapes[i].group_size };
 		int64_t began = threads_now_ns();
 
-		meeting = (struct meeting){ .wanted = workers[i] };
+		meeting = (struct meeting){ .wanted = cfg.workers };
 		meeting.hint = hint;
 		meeting.rt = kit_start(&cfg);
 		for (size_t n = kit_rounds(MEETINGS); n > 0; n--) {
@@ -182,7 +190,8 @@ static void hold_meetings(void (*begin)(void *), bool outside, weft_hint hint)
 			pause_a_little(&random);
 		}
 		kit_stop(meeting.rt);
-		printf("%2u workers: %.1f ms\n", workers[i],
+		printf("%2u workers, groups of %u: %.1f ms\n", cfg.workers,
+			cfg.group_size ? cfg.group_size : cfg.workers,
 			(double)(threads_now_ns() - began) / 1e6);
 	}
 }
@@ -375,8 +384,11 @@ static void yield_behind_it(void *arg)
 
 static void measure(const char *what, void (*fn)(void *), weft_hint hint)
 {
-	for (uint32_t workers = 2; workers <= 4; workers += 2) {
-		weft_config cfg = { .workers = workers };
+	static const struct shape shapes[] = { { 2, 0 }, { 4, 0 }, { 2, 1 } };
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		weft_config cfg = { .workers = shapes[i].workers,
+			.group_size = shapes[i].group_size };
 		weft_rt *rt = kit_start(&cfg);
 		int64_t median;
 
