@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/assert.h"
 #include "os/os.h"
 #include "sched/global.h"
 #include "sched/quiet.h"
@@ -48,6 +49,10 @@ static void set_bit(struct wf_proc *p)
 	struct wf_group *g = p->group;
 	uint64_t others;
 
+	/* Nobody would run it: others pass over the queues of a sleeper. */
+	wf_debug_assert(wf_proc_backlog(p) == 0,
+		"processor %u falls asleep with %zu tasks in its queues", p->id,
+		wf_proc_backlog(p));
 	/*
 	 * [pair: runq.consume] Thieves that took from us are seen to be awake
 	 * by who sees us sleep (sched/quiet.h).
