@@ -120,6 +120,16 @@ static void forget_proc(
 	seen->idle_ns = wf_load_rlx(&p->idle_ns);
 }
 
+/*
+ * A processor that sleeps has empty queues: wf_park sees to it.  Should that
+ * ever be wrong, only the processor itself is sure to run what it has: thieves
+ * leave fine tasks alone, and others do not look at sleepers.
+ */
+static bool look_at_sleeper(struct wf_proc *p)
+{
+	return wf_unlikely(wf_proc_backlog(p) != 0) && wf_wake_proc(p);
+}
+
 /* All of g are busy; somebody of another group may search here. */
 static bool wake_abroad(struct wf_group *g)
 {
@@ -155,16 +165,18 @@ static bool look_at_group(
 	struct sight sight = { .coarse = wf_policy_of(g)->wake !=
 			WEFT_WAKE_GATE };
 	uint64_t awake = g->all & ~sleeping;
-	bool open;
+	bool open, woken = false;
 
 	wf_gate_count(&g->gate, (awake & (awake - 1)) == 0);
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct wf_proc *p = &g->procs[i];
 
-		if (sleeping & p->bit)
+		if (sleeping & p->bit) {
 			forget_proc(p, &seen[i], now_ns);
-		else
+			woken |= look_at_sleeper(p);
+		} else {
 			look_at_proc(p, &seen[i], now_ns, &sight);
+		}
 		sight.ticks += seen[i].ticks;
 		sight.steals += wf_load_rlx(&p->counters.steals);
 	}
@@ -179,8 +191,8 @@ static bool look_at_group(
 		&g->gate, now_ns, sight.ticks, sight.fine && sleeping != 0);
 	wf_store_rlx(&g->gate_open, open);
 	share(g, open, sight.steals, now_ns);
-	if (is_searched(g, now_ns))
-		return false;
+	if (woken || is_searched(g, now_ns))
+		return woken;
 	if (sleeping == 0)
 		return sight.help && wake_abroad(g);
 	return (sight.help || (open && sight.fine)) && wf_wake_one(g);

@@ -13,6 +13,10 @@
  *		children run as calls being part of their joiner's task,
  *	fine tasks, when the gate is open.
  *
+ * If all of a group are busy, the sleeper is of another group (sched/steal.h
+ * says what it may take there).  A sleeper that has tasks in its own queues,
+ * which wf_park forbids, is woken for them itself.
+ *
  * It fires the timers of a processor that is late with them by 1 ms, because
  * its task computes, or its thread was stopped (sched/timers.h); with tasks in
  * the global queue, before which nobody can be put, by as much more as these

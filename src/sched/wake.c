@@ -87,17 +87,25 @@ bool wf_wake_one(struct wf_group *g)
 	return false;
 }
 
+bool wf_wake_proc(struct wf_proc *p)
+{
+	struct wf_group *g = p->group;
+
+	/*
+	 * [pair: park.bit] The processor as it was left, its thread above all,
+	 * is seen by its waker.
+	 */
+	return (wf_and_acq(&g->sleeping, ~p->bit) & p->bit) && rouse(g, p);
+}
+
 void wf_wake_all(struct wf_group *g)
 {
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct wf_proc *p = &g->procs[i];
 
 		/* One without a thread sleeps on. */
-		if (wf_load_rlx(&p->thread) == NULL)
-			continue;
-		/* [pair: park.bit] As in wf_wake_one. */
-		if (wf_and_acq(&g->sleeping, ~p->bit) & p->bit)
-			(void)rouse(g, p);
+		if (wf_load_rlx(&p->thread) != NULL)
+			(void)wf_wake_proc(p);
 	}
 }
 

@@ -59,6 +59,9 @@ void wf_wake_next(struct wf_proc *p);
  */
 bool wf_wake_one(struct wf_group *g);
 
+/* Wake p, if it sleeps and can be woken.  It is not counted as searching. */
+bool wf_wake_proc(struct wf_proc *p);
+
 /* Wake all that have a thread, for the last time: the runtime ends. */
 void wf_wake_all(struct wf_group *g);
 

@@ -256,6 +256,31 @@ static void a_task_in_the_global_queue_that_nobody_looks_at(void **state)
 	assert_int_equal(kit_woken(), 0);
 }
 
+/* It should not be; if it is, it is woken itself, and no other. */
+static void a_sleeper_with_something_in_its_queues_is_woken(void **state)
+{
+	(void)state;
+	kit_fill(2, 1);
+	assert_int_equal(look_after(MIN_NS, 100), MIN_NS);
+	assert_true(kit_was_woken(2));
+	assert_int_equal(kit_woken(), 0);
+	kit_empty(&kit.procs[2]);
+	wf_store_rel(&kit.procs[3].slot, wf_entry_of(kit_task()));
+	assert_int_equal(look_after(MIN_NS, 100), MIN_NS);
+	assert_true(kit_was_woken(3));
+	assert_int_equal(kit_woken(), 0);
+	kit_empty(&kit.procs[3]);
+	/* Also when all of them sleep. */
+	(void)wf_or_acqrel(&g->sleeping, g->all);
+	kit_fill(0, 1);
+	(void)look_after(MIN_NS, 0);
+	assert_true(kit_was_woken(0));
+	assert_int_equal(kit_woken(), 0);
+	kit_empty(&kit.procs[0]);
+	(void)look_after(MIN_NS, 0);
+	assert_int_equal(kit_woken(), 0);
+}
+
 static void a_searcher_is_help_enough(void **state)
 {
 	(void)state;
@@ -377,9 +402,11 @@ static void the_first_look_forgets(void **state)
 	(void)look_after(MIN_NS, 1000);
 	assert_false(wf_load_rlx(&kit.procs[0].coarse));
 	/* So for a processor that slept. */
+	kit_empty(&kit.procs[0]);
 	wf_store_rlx(&g->sleeping, g->all);
 	(void)look_after(WF_NS_PER_S, 0);
 	kit_run(0);
+	kit_fill(0, 100);
 	(void)look_after(MIN_NS, 1000);
 	assert_false(wf_load_rlx(&kit.procs[0].coarse));
 	assert_int_equal(kit_woken(), 0);
@@ -521,6 +548,7 @@ int main(void)
 		TEST(tasks_that_a_trial_made_long_are_fine),
 		TEST(fine_tasks_only_through_an_open_gate),
 		TEST(a_task_in_the_global_queue_that_nobody_looks_at),
+		TEST(a_sleeper_with_something_in_its_queues_is_woken),
 		TEST(a_searcher_is_help_enough),
 		TEST(a_searcher_that_is_stuck_is_no_help),
 		TEST(searchers_that_change_are_not_stuck),
