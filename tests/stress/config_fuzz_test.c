@@ -36,6 +36,8 @@ static struct round {
 	weft_rt *rt;
 	struct part part[PARTS_MAX];
 	uint32_t parts;
+	weft_event never; /* is set; for fibers that are left at the end */
+	_Atomic(uint32_t) told;
 	char line[1400]; /* for whoever cannot print any more */
 } round_now;
 
@@ -144,7 +146,7 @@ static void draw_parts(struct round *r)
 	for (uint32_t i = 0; i < r->parts; i++) {
 		struct part *p = &r->part[i];
 
-		*p = (struct part){ .rt = r->rt };
+		*p = (struct part){ 0 };
 		/* Families fill queues with tickets that die, like no other. */
 		p->kind = &part_kinds[i == 0 && draw_below(d, 2) == 0
 				? 0
@@ -182,12 +184,62 @@ static void look_back(struct round *r)
 	kit_expect(m.wakes_futile <= m.wakes);
 }
 
+static void wait_to_be_told(void *arg)
+{
+	struct round *r = arg;
+
+	kit_expect(weft_event_wait(&r->never, WEFT_FOREVER) == -ECANCELED);
+	(void)wf_add_rlx(&r->told, 1);
+}
+
+/* Whoever still waits is told that the runtime stops. */
+static void stop_with_fibers(struct round *r)
+{
+	uint32_t n = draw_below(&r->draw, 10);
+
+	wf_store_rlx(&r->told, 0);
+	for (uint32_t i = 0; i < n; i++)
+		kit_expect(weft_rt_go(r->rt, wait_to_be_told, r) == 0);
+	kit_expect(weft_rt_stop(r->rt, WEFT_FOREVER) == 0);
+	kit_expect(wf_load_rlx(&r->told) == n);
+}
+
+/* The short way: weft_run does it all. */
+static int run_main(void *arg)
+{
+	struct round *r = arg;
+
+	r->rt = weft_rt_self();
+	for (uint32_t i = 0; i < r->parts; i++)
+		r->part[i].rt = r->rt;
+	return root(r) == r ? 4711 : 0;
+}
+
+static bool all_inside(struct round *r)
+{
+	for (uint32_t i = 0; i < r->parts; i++)
+		if (r->part[i].kind->outside)
+			return false;
+	return true;
+}
+
 static void check(struct round *r)
 {
 	if (!kit_failed())
 		return;
 	fprintf(stderr, "failed: %s", r->line);
 	kit_settle();
+}
+
+static void play_between_start_and_stop(struct round *r)
+{
+	if (weft_rt_start(&r->rt, &r->draw.cfg) != 0)
+		fail_msg("a valid configuration does not start: %s", r->line);
+	for (uint32_t i = 0; i < r->parts; i++)
+		r->part[i].rt = r->rt;
+	play_parts(r);
+	look_back(r);
+	stop_with_fibers(r);
 }
 
 static void play(uint64_t seed)
@@ -198,12 +250,11 @@ static void play(uint64_t seed)
 	draw_make(&r->draw, seed, true);
 	prepare_line(r);
 	limit_time();
-	if (weft_rt_start(&r->rt, &r->draw.cfg) != 0)
-		fail_msg("a valid configuration does not start: %s", r->line);
 	draw_parts(r);
-	play_parts(r);
-	look_back(r);
-	kit_expect(weft_rt_stop(r->rt, WEFT_FOREVER) == 0);
+	if (all_inside(r) && draw_below(&r->draw, 4) == 0)
+		kit_expect(weft_run(&r->draw.cfg, run_main, r) == 4711);
+	else
+		play_between_start_and_stop(r);
 	check(r);
 }
 
