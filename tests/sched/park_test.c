@@ -13,8 +13,10 @@
 
 #include "base/random.h"
 #include "kit.h"
+#include "os/child.h"
 #include "sched/park.h"
 #include "sched/wake.h"
+#include "support/skip.h"
 
 enum { ROUNDS = 20000, RT_ROUNDS = 2000 };
 
@@ -228,7 +230,7 @@ static bool await(struct traffic *t, size_t n)
 	return true;
 }
 
-static void send(struct traffic *t)
+static void send_some(struct traffic *t)
 {
 	struct wf_random random;
 
@@ -251,7 +253,7 @@ static void send(struct traffic *t)
 static void traffic_run(void *arg, unsigned i)
 {
 	if (i == 2)
-		send(arg);
+		send_some(arg);
 	else
 		commute(arg, &kit.threads[i]);
 }
@@ -318,6 +320,28 @@ static void every_task_runs_however_short_threads_live(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
+/* ------------------------------------------------------------------------ */
+/* What it must not do. */
+
+static void park_on_a_task(void *arg)
+{
+	kit_fill(1, 1);
+	(void)park(1, arg != NULL);
+}
+
+/* Nobody looks into the queues of a sleeper. */
+static void to_sleep_on_a_task_is_found(void **state)
+{
+	struct child c;
+
+	(void)state;
+	if (!WF_DEBUGGING)
+		skip_because("only debug builds of the library look");
+	child_run(&c, park_on_a_task, NULL);
+	assert_true(child_killed_by(&c, SIGABRT));
+	assert_non_null(strstr(c.text, "processor 1 falls asleep with 1 task"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +353,7 @@ int main(void)
 		TEST(it_ends_when_the_runtime_does),
 		TEST(no_task_from_outside_is_lost),
 		cmocka_unit_test(every_task_runs_however_short_threads_live),
+		TEST(to_sleep_on_a_task_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
