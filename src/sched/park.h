@@ -6,9 +6,13 @@
  *	2. look at every queue again.  Something there: take the bit back, or
  *	   if somebody was faster, be woken.  Nothing: sleep on the own word.
  *
- * The columns are in sched/wake.h.  Two kinds of work are left to others on
- * purpose: fine tasks behind a shut gate, whose owner runs, and for one that
- * did not search what searchers stand for.
+ * The columns are in sched/wake.h.  Three kinds of work are left to others on
+ * purpose: fine tasks behind a shut gate, whose owner runs; for one that did
+ * not search what searchers stand for; and what is in the queues of processors
+ * of other groups, for which the monitor wakes (sched/monitor.h).
+ *
+ * The own queue, slot and list of yielders are empty when the bit is set: while
+ * a processor sleeps, only the monitor looks there.  Debug builds assert it.
  *
  * It sleeps until the first of its timers that somebody waits for; then it
  * takes its bit back, or finds that it is being woken, and fires.
