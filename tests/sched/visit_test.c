@@ -257,6 +257,11 @@ static void *errors(void *arg)
 	return arg;
 }
 
+static void go_nowhere(void *arg)
+{
+	(void)arg;
+}
+
 static void errors_are_told(void **state)
 {
 	struct shelf shelf = shelf_make();
@@ -266,7 +271,7 @@ static void errors_are_told(void **state)
 	memset(&s, 0, sizeof(s));
 	s.shelf = &shelf;
 	assert_int_equal(weft_spawn(&f, NULL, only_ends, NULL), -EPERM);
-	assert_int_equal(weft_go(NULL, NULL), -EPERM);
+	assert_int_equal(weft_go(go_nowhere, NULL), -EPERM);
 	assert_null(f);
 	assert_int_equal(shelf_spawn(&shelf, &f, steps, NULL), 0);
 	assert_int_equal(shelf_spawn(&shelf, &g, errors, f), 0);

@@ -375,7 +375,7 @@ static void burst(void *arg)
 			(void)wf_sub_rlx(&game.more, 1);
 		for (int i = 0; i < SPARKS; i++)
 			start(spark);
-		/* The last one stays in the local queue: it runs before them. */
+		/* It stays in the local queue, and runs before them. */
 		start(burst);
 	}
 	spark(arg);
@@ -407,25 +407,34 @@ static void *be_fresh(void *arg)
 {
 	uint64_t waited = picks(stage.rt) - game.fresh_at;
 
-	weft_sim_assert(waited <= bound(stage.rt), "%u picks", (unsigned)waited);
+	weft_sim_assert(
+		waited <= bound(stage.rt), "%u picks", (unsigned)waited);
 	wf_store_rlx(&game.more, 0);
 	return arg;
 }
 
-static void join_children(void *arg)
+/* Once nothing else waits, for which the joiner would give way. */
+static void spawn_fresh(void)
 {
 	weft_fiber *fresh = NULL;
 
-	(void)arg;
-	be_ready(0, WEFT_HINT_DEFAULT);
-	be_ready(1, WEFT_HINT_YIELD);
+	if (game.fresh_at != 0 || wf_load_rlx(&game.ran) < OTHERS)
+		return;
 	game.fresh_at = picks(stage.rt);
 	weft_sim_assert(
 		weft_spawn(&fresh, NULL, be_fresh, NULL) == 0, "no fiber");
 	weft_detach(fresh);
+}
+
+static void join_children(void *arg)
+{
+	(void)arg;
+	be_ready(0, WEFT_HINT_DEFAULT);
+	be_ready(1, WEFT_HINT_YIELD);
 	while (goes_on()) {
 		weft_fiber *f = NULL;
 
+		spawn_fresh();
 		/* Refused or cancelled, if all was over a moment ago. */
 		if (weft_spawn(&f, NULL, be_child, NULL) != 0)
 			break;

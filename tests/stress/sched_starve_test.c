@@ -511,7 +511,8 @@ static void nothing_starves(void **state)
 		cfg.coop_budget = 128;
 		let(&hogs[i / 5], &cfg, kit_rounds(20), NULL, "default");
 		printf("L %3u, S %2u, G %3u, %-20s waited for",
-			cfg.local_capacity, cfg.lifo_budget, cfg.global_tick, hogs[i / 5].name);
+			cfg.local_capacity, cfg.lifo_budget, cfg.global_tick,
+			hogs[i / 5].name);
 		for (int v = 0; v < VICTIMS; v++)
 			printf(" %zu", scene.worst[v]);
 		printf(" of %zu steps\n", scene.allowed);
