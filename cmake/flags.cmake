@@ -24,6 +24,10 @@ if(NOT PROJECT_IS_TOP_LEVEL AND NOT WEFT_WERROR)
 endif()
 target_compile_options(weft_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:C>:${warnings}>")
+# Tests of what C++ programs do are in C++.
+list(REMOVE_ITEM warnings -Wstrict-prototypes -Wmissing-prototypes)
+target_compile_options(weft_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:${warnings}>")
 
 # Not every compiler has each of these for each architecture.
 #   visibility:      what is not marked as API stays inside
@@ -98,6 +102,6 @@ if(WEFT_SANITIZE)
     list(APPEND sanitize -fno-sanitize-recover=all)
   endif()
   target_compile_options(weft_flags INTERFACE
-    "$<$<COMPILE_LANGUAGE:C>:${sanitize}>")
+    "$<$<COMPILE_LANGUAGE:C,CXX>:${sanitize}>")
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
 endif()

@@ -10,6 +10,12 @@
  * gcc and clang keep the first three on their own, in code that asks anew after
  * the call, and no flag stops them.  For errno include weft/errno.h; for
  * variables and for pthread_self() use the macros of weft/thread_local.h.
+ *
+ * C++: a fiber has its own exceptions, and may wait in a catch block and in a
+ * destructor that runs while an exception unwinds.  No exception may leave the
+ * function of a fiber.  The C++ runtime must be there when weft is loaded: a
+ * program in C that loads code in C++ by dlopen must itself be linked with it
+ * (-lstdc++), unless libweft.so is loaded by the same dlopen.
  */
 #ifndef WEFT_FIBER_H
 #define WEFT_FIBER_H

@@ -52,6 +52,7 @@
 #define wf_kept __attribute__((used, externally_visible))
 #endif
 #define wf_hidden __attribute__((visibility("hidden")))
+#define wf_weak __attribute__((weak))
 
 /* Two writers closer than this share a line (and its neighbour, on x86). */
 #define WF_CACHE_LINE 64

@@ -77,6 +77,16 @@ wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
 	(void)wf_go_on_here(t, f, next);
 }
 
+wf_may_switch struct wf_thread *wf_go_on_busy(
+	struct wf_thread *t, weft_fiber *f, weft_task *next)
+{
+	struct wf_cxx taken = wf_cxx_take(t->cxx);
+
+	t = wf_go_on_clean(t, f, next);
+	wf_cxx_put(t->cxx, taken);
+	return t;
+}
+
 /*
  * a, with which a fiber of t waits, names a successor.  The successor runs now
  * if it belongs to this runtime and no other task has its turn.  Otherwise the
@@ -173,7 +183,8 @@ static void *call(struct wf_thread *t, weft_fiber *f)
 	return NULL;
 }
 
-void *wf_run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by)
+/* As wf_run_inline, for a joiner without exceptions. */
+wf_inline void *run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by)
 {
 	void *result;
 
@@ -185,6 +196,28 @@ void *wf_run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by)
 	wf_store_rlx(&by->ready_us, 0);
 	t->current = by;
 	return result;
+}
+
+/*
+ * The joiner's exceptions are not the child's.  It gets them back on the thread
+ * on which the child ended.
+ */
+static wf_may_switch void *run_inline_busy(
+	struct wf_thread *t, weft_fiber *f, weft_fiber *by)
+{
+	struct wf_cxx taken = wf_cxx_take(t->cxx);
+	void *result = run_inline(t, f, by);
+
+	t = wf_os_self();
+	wf_cxx_put(t->cxx, taken);
+	return result;
+}
+
+void *wf_run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by)
+{
+	if (wf_cxx_is_busy(t->cxx))
+		return run_inline_busy(t, f, by);
+	return run_inline(t, f, by);
 }
 
 /* Leave this stack, to which nobody comes back, for another. */
@@ -288,6 +321,7 @@ wf_may_switch void wf_loop_begin(struct wf_thread *t, weft_task *task)
 {
 	struct wf_context at;
 
+	t->cxx = wf_os_cxx();
 	wf_san_thread(&t->san);
 	t->stack = wf_loop_prepare(t, t->rt->cls, task, &at);
 	wf_san_left(&t->san_left, &t->san);

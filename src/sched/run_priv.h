@@ -68,8 +68,11 @@ wf_inline void wf_own_stack(struct wf_thread *t, weft_fiber *f)
 		wf_fiber_adopt(f, t->stack);
 }
 
-/* As wf_go_on, f having its stack; the result is the thread we are on then. */
-wf_inline struct wf_thread *wf_go_on_here(
+/*
+ * As wf_go_on, for a fiber that has its stack and no exceptions.  Returns the
+ * thread it is on then, whose words for exceptions are zero (os/cxx.h).
+ */
+wf_inline struct wf_thread *wf_go_on_clean(
 	struct wf_thread *t, weft_fiber *f, weft_task *next)
 {
 	struct wf_context *to;
@@ -97,6 +100,19 @@ wf_inline struct wf_thread *wf_go_on_here(
 	t->current = f;
 	wf_budget_fill(t);
 	return t;
+}
+
+/* As wf_go_on_here, for a fiber with exceptions: it takes them along. */
+wf_may_switch struct wf_thread *wf_go_on_busy(
+	struct wf_thread *t, weft_fiber *f, weft_task *next);
+
+/* As wf_go_on, f having its stack; the result is the thread we are on then. */
+wf_inline struct wf_thread *wf_go_on_here(
+	struct wf_thread *t, weft_fiber *f, weft_task *next)
+{
+	if (wf_cxx_is_busy(t->cxx))
+		return wf_go_on_busy(t, f, next);
+	return wf_go_on_clean(t, f, next);
 }
 
 /*

@@ -34,6 +34,7 @@
 #include "base/compiler.h"
 #include "base/limits.h"
 #include "fiber/fiber.h"
+#include "os/cxx.h"
 #include "os/os.h"
 #include "sched/proc.h"
 #include "stack/overflow.h"
@@ -54,6 +55,7 @@ struct wf_thread {
 	weft_fiber *current;		/* running; NULL in loop or task */
 	struct wf_stack *stack;		/* that we are on */
 	struct weft_rt *rt;		/* fixed */
+	struct wf_cxx *cxx;		/* its words; set before a fiber runs */
 
 	/* Of a visitor only, see sched/visit.h; a thread has all of it zero. */
 	bool visitor;

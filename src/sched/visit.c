@@ -135,7 +135,8 @@ static bool settle(struct wf_thread *v, weft_fiber *f)
 	return published;
 }
 
-static void resume(struct wf_thread *v, weft_fiber *f)
+/* As resume, from where there are no exceptions (os/cxx.h). */
+wf_inline void resume_clean(struct wf_thread *v, weft_fiber *f)
 {
 	struct wf_context *to = &f->context;
 	struct beginning b;
@@ -150,6 +151,25 @@ static void resume(struct wf_thread *v, weft_fiber *f)
 		v->refused = f;
 		visit_fiber(v, f, &f->context);
 	}
+}
+
+/* The exceptions of the code that resumes f stay here, on its thread. */
+static wf_noinline void resume_busy(struct wf_thread *v, weft_fiber *f)
+{
+	struct wf_cxx taken = wf_cxx_take(v->cxx);
+
+	resume_clean(v, f);
+	wf_cxx_put(v->cxx, taken);
+}
+
+static void resume(struct wf_thread *v, weft_fiber *f)
+{
+	if (wf_unlikely(v->cxx == NULL))
+		v->cxx = wf_os_cxx();
+	if (wf_cxx_is_busy(v->cxx))
+		resume_busy(v, f);
+	else
+		resume_clean(v, f);
 }
 
 wf_may_switch void wf_fiber_resume(weft_task *task)
@@ -167,14 +187,32 @@ wf_may_switch void wf_fiber_resume(weft_task *task)
 	wf_visit_end(&visitor);
 }
 
-/* f leaves its stack to who resumed it; returns when it is resumed again. */
-static wf_may_switch void come_back(struct wf_thread *v, weft_fiber *f)
+/* As come_back, for a fiber without exceptions. */
+wf_inline void come_back_clean(struct wf_thread *v, weft_fiber *f)
 {
 	v->san_left = &f->stack->san;
 	wf_san_leave(&f->stack->san, v->below);
 	wf_context_switch(&f->context, &v->own);
 	v = wf_os_self();
 	wf_san_arrive(&f->stack->san, v->san_left);
+}
+
+static wf_may_switch void come_back_busy(struct wf_thread *v, weft_fiber *f)
+{
+	struct wf_cxx taken = wf_cxx_take(v->cxx);
+
+	come_back_clean(v, f);
+	v = wf_os_self();
+	wf_cxx_put(v->cxx, taken);
+}
+
+/* f leaves its stack to who resumed it; returns when it is resumed again. */
+static wf_may_switch void come_back(struct wf_thread *v, weft_fiber *f)
+{
+	if (wf_cxx_is_busy(v->cxx))
+		come_back_busy(v, f);
+	else
+		come_back_clean(v, f);
 }
 
 wf_may_switch int wf_visit_suspend(

@@ -56,6 +56,7 @@ static inline void wf_visit_begin(struct wf_thread *v, weft_executor *e)
 	v->current = NULL;
 	v->stack = NULL;
 	v->host = wf_os_self_set(v);
+	v->cxx = NULL;
 }
 
 static inline void wf_visit_end(struct wf_thread *v)

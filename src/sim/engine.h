@@ -40,6 +40,7 @@
 
 #include "arch/context.h"
 #include "base/compiler.h"
+#include "os/cxx.h"
 #include "sim/clock.h"
 
 #define WF_SIM_TICK_NS 100
@@ -99,6 +100,7 @@ struct wf_sim_thread {
 
 	/* The program's. */
 	void *self;			/* wf_os_self() */
+	struct wf_cxx cxx;		/* wf_os_cxx() */
 	int saved_errno;
 	void *tls;			/* its thread-local variables, if any */
 	void (*fn)(void *);

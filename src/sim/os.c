@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/cxx.h"
 #include "sim/engine.h"
 #include "sim/heap.h"
 #include "sim/memory.h"
@@ -76,6 +77,12 @@ void *wf_os_self_set(void *self)
 const void *wf_os_self_place(void)
 {
 	return wf_sim_on() ? &wf_sim->current->self : NULL;
+}
+
+/* Of the simulated thread: no C++ runtime knows of it, but scenarios do. */
+struct wf_cxx *wf_os_cxx(void)
+{
+	return &wf_sim->current->cxx;
 }
 
 int wf_os_futex_wait(

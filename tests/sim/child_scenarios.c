@@ -5,6 +5,8 @@
  */
 #include "sim/join_kit.h"
 
+#include "os/cxx.h"
+
 static void *child_that_yields(void *arg)
 {
 	weft_fiber *self = weft_self();
@@ -220,8 +222,11 @@ static void *child_that_moves(void *arg)
 	struct duo_post post = { .awaiter.commit = duo_publish,
 		.box = &s->handle };
 	weft_fiber *self = weft_self();
-	int refused = weft_suspend(&post.awaiter);
+	int refused;
 
+	weft_sim_assert(!wf_cxx_is_busy(wf_os_cxx()),
+		"a child begins with its parent's exceptions");
+	refused = weft_suspend(&post.awaiter);
 	weft_sim_assert(refused == 0, "suspend: %d", refused);
 	duo_check_here(self);
 	return child(arg);
@@ -237,6 +242,17 @@ static void *parent_that_moves(void *arg)
 	return arg;
 }
 
+/* In a catch block, so to say: its exceptions are not the child's. */
+static void *parent_with_exceptions(void *arg)
+{
+	*wf_os_cxx() = (struct wf_cxx){ .caught = 1, .uncaught = 2 };
+	(void)parent_that_moves(arg);
+	weft_sim_assert(wf_os_cxx()->caught == 1 && wf_os_cxx()->uncaught == 2,
+		"the exceptions of the parent stayed behind");
+	*wf_os_cxx() = (struct wf_cxx){ 0 };
+	return arg;
+}
+
 static void *moves_it(void *arg)
 {
 	weft_fiber *f;
@@ -248,12 +264,14 @@ static void *moves_it(void *arg)
 	return arg;
 }
 
-/* A child that runs as a call leaves for another worker. */
+/*
+ * A child that runs as a call leaves for another worker.  If arg is set, its
+ * parent has exceptions.
+ */
 void join_moves(void *arg)
 {
-	(void)arg;
 	open_all(0);
-	duo_root(0, parent_that_moves, NULL);
+	duo_root(0, arg ? parent_with_exceptions : parent_that_moves, NULL);
 	duo_root(1, moves_it, NULL);
 	duo_run();
 	close_all();

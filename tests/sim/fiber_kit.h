@@ -155,6 +155,7 @@ void abroad_tickets(void *arg);
 
 void yield_three(void *arg);
 void yield_stolen(void *arg);
+void yield_exceptions(void *arg);
 void yield_computes(void *arg);
 void yield_fair(void *arg);
 

@@ -5,6 +5,7 @@
  */
 #include "sim/fiber_kit.h"
 
+#include "os/cxx.h"
 #include "os/os.h"
 #include "sched/wake.h"
 
@@ -72,6 +73,50 @@ void yield_stolen(void *arg)
 		duo_root(0, yields, (void *)i);
 	duo_run();
 	for (int i = 0; i < 3; i++)
+		weft_sim_assert(s->steps[i] == YIELDS, "fiber %d: %d steps", i,
+			s->steps[i]);
+	close_all();
+}
+
+/* As if exceptions were caught here; i of 0 has none. */
+static struct wf_cxx exceptions(uintptr_t i)
+{
+	return (struct wf_cxx){ .caught = i, .uncaught = i / 2 };
+}
+
+static wf_noinline void check_exceptions(uintptr_t i)
+{
+	struct wf_cxx have = *wf_os_cxx(), want = exceptions(i);
+
+	weft_sim_assert(have.caught == want.caught &&
+			have.uncaught == want.uncaught,
+		"fiber %d has the exceptions of %d", (int)i, (int)have.caught);
+}
+
+/* Yields in a catch block, so to say. */
+static void *throws(void *arg)
+{
+	uintptr_t i = (uintptr_t)arg;
+
+	for (int n = 0; n < YIELDS; n++) {
+		check_exceptions(0);
+		*wf_os_cxx() = exceptions(i);
+		weft_yield();
+		check_exceptions(i);
+		*wf_os_cxx() = exceptions(0);
+		s->steps[i]++;
+	}
+	return NULL;
+}
+
+/* Exceptions go with the fiber that has them (X1). */
+void yield_exceptions(void *arg)
+{
+	open_all((unsigned)(uintptr_t)arg);
+	for (uintptr_t i = 0; i < FIBERS; i++)
+		duo_root(0, throws, (void *)i);
+	duo_run();
+	for (int i = 0; i < FIBERS; i++)
 		weft_sim_assert(s->steps[i] == YIELDS, "fiber %d: %d steps", i,
 			s->steps[i]);
 	close_all();
