@@ -4,6 +4,12 @@
  *
  * Most programs have one, made by weft_run in main.  There may be several at
  * once; a fiber belongs to the one it was started in, for life.
+ *
+ * The first runtime or executor installs a handler for SIGSEGV, which explains
+ * the overflow of a fiber's stack, and passes every signal on to the handler
+ * from before.  A plug-in that uses weft may be unloaded with dlclose when its
+ * runtimes are stopped and its executors destroyed; the code of weft stays in
+ * memory, and with libweft.a so does the plug-in.
  */
 #ifndef WEFT_RUNTIME_H
 #define WEFT_RUNTIME_H

@@ -243,6 +243,10 @@ for library in $needed; do
 	esac
 done
 
+step 'once loaded, it stays'
+LC_ALL=C readelf -d "$libdir/libweft.so" | grep -q 'FLAGS_1.*NODELETE' ||
+	die 'libweft.so can be unloaded'
+
 step 'a moved installation still works'
 mv "$prefix" "$tmp/second"
 prefix=$tmp/second

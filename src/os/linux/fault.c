@@ -2,8 +2,9 @@
 /*
  * os/linux/fault.c - being told of a bad access before the program ends.
  *
- * The handler stays for the life of the process: somebody who installed theirs
- * after us may call ours, so it can never safely go.
+ * The handler stays for the life of the process: a handler that was installed
+ * after ours may call ours, so it can never safely go.  The code stays with it,
+ * also when a plug-in that has it is unloaded (os/linux/pin.h).
  */
 #include "os/os.h"
 
@@ -14,6 +15,7 @@
 
 #include "base/atomic.h"
 #include "base/units.h"
+#include "os/linux/pin.h"
 
 #define WF_ALTSTACK_BYTES (64 * WF_KIB)
 
@@ -56,22 +58,31 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	pass_on(sig, info, context);
 }
 
-int wf_os_fault_watch(wf_os_fault_fn *fn)
+static int install(void)
 {
 	struct sigaction ours = { .sa_sigaction = on_fault,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK };
+	int err = wf_pin();
+
+	if (err)
+		return err;
+	sigemptyset(&ours.sa_mask);
+	if (sigaction(SIGSEGV, NULL, &previous) < 0 ||
+		sigaction(SIGSEGV, &ours, NULL) < 0)
+		return -errno;
+	return 0;
+}
+
+int wf_os_fault_watch(wf_os_fault_fn *fn)
+{
 	int err = 0;
 
 	/* [pair: fault.watch] Whatever was set up for fn is set up before. */
 	wf_store_rel(&watcher, fn);
 	pthread_mutex_lock(&install_lock);
-	if (!installed) {
-		sigemptyset(&ours.sa_mask);
-		if (sigaction(SIGSEGV, NULL, &previous) < 0 ||
-			sigaction(SIGSEGV, &ours, NULL) < 0)
-			err = -errno;
-		installed = !err;
-	}
+	if (!installed)
+		err = install();
+	installed = !err;
 	pthread_mutex_unlock(&install_lock);
 	return err;
 }
