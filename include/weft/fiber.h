@@ -11,6 +11,10 @@
  * the call, and no flag stops them.  For errno include weft/errno.h; for
  * variables and for pthread_self() use the macros of weft/thread_local.h.
  *
+ * A fiber ends by the return of its function, a task by the return of its run.
+ * One that ends its thread instead, by pthread_exit, by thrd_exit or by a
+ * pthread_cancel of the thread, ends the program with a message.
+ *
  * C++: a fiber has its own exceptions, and may wait in a catch block and in a
  * destructor that runs while an exception unwinds.  No exception may leave the
  * function of a fiber.  The C++ runtime must be there when weft is loaded: a

@@ -12,8 +12,43 @@
 #include "arch/context.h"
 
 #include <stdint.h>
+#include <unwind.h>
+
+#include "base/atomic.h"
 
 void wf_context_entry(void);
+
+/*
+ * The unwinder calls this for the entry code's frame, the last of a context.
+ * The name and the type are its own: "personality".
+ */
+_Unwind_Reason_Code wf_context_unwound(int version, _Unwind_Action actions,
+	_Unwind_Exception_Class class, struct _Unwind_Exception *exception,
+	struct _Unwind_Context *context);
+
+static _Atomic(void (*)(void)) watcher;
+
+void wf_context_watch(void (*fn)(void))
+{
+	/* Relaxed: stored before the contexts begin that need it. */
+	wf_store_rlx(&watcher, fn);
+}
+
+_Unwind_Reason_Code wf_context_unwound(int version, _Unwind_Action actions,
+	_Unwind_Exception_Class class, struct _Unwind_Exception *exception,
+	struct _Unwind_Context *context)
+{
+	void (*fn)(void) = wf_load_rlx(&watcher);
+
+	(void)version;
+	(void)class;
+	(void)exception;
+	(void)context;
+	/* Otherwise a C++ exception that no frame catches: std::terminate. */
+	if ((actions & _UA_FORCE_UNWIND) && fn != NULL)
+		fn();
+	return _URC_CONTINUE_UNWIND;
+}
 
 void wf_context_start(
 	struct wf_context *c, void *top, void (*entry)(void *arg), void *arg)

@@ -25,7 +25,9 @@
  *
  * The first frame of a started context is the entry code.  Its unwind
  * information says that nothing called it, so debuggers, profilers and
- * backtrace() stop there.
+ * backtrace() stop there.  pthread_exit and a cancellation unwind all frames of
+ * a context, and would then jump to the end of the thread; the entry code has
+ * a function called before that (wf_context_watch).
  *
  * Each architecture has a folder with arch_context.h (the struct, the switch)
  * and entry.S (the entry code); context.c serves them all.
@@ -60,5 +62,11 @@ void wf_sim_switches(struct wf_context *from, struct wf_context *to);
  */
 void wf_context_start(struct wf_context *c, void *top,
 	void (*entry)(void *arg), void *arg);
+
+/*
+ * From now on fn is called, in the context that it is about, when all frames of
+ * a context were unwound to end the thread.  A later watch replaces fn.
+ */
+void wf_context_watch(void (*fn)(void));
 
 #endif

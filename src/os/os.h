@@ -147,6 +147,16 @@ typedef void wf_os_fault_fn(void *addr);
 int wf_os_fault_watch(wf_os_fault_fn *fn);
 
 /*
+ * Ends of threads.  From the first watch on, fn() is called on a thread that
+ * ends while its word (os/self.h) is set.  That is late: its frames are gone,
+ * and some destructors of its pthread keys have run.  A thread is watched if
+ * its word was set after the first watch.  A later watch only replaces fn.
+ * -ENOMEM.
+ */
+typedef void wf_os_exit_fn(void);
+int wf_os_exit_watch(wf_os_exit_fn *fn);
+
+/*
  * An alternate stack for the calling thread, so that it can still report a
  * stack that has overflowed.  One that the thread has already is kept, and
  * close then leaves it alone.  Close on the same thread.  -ENOMEM.

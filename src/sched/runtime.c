@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "arch/context.h"
 #include "base/assert.h"
 #include "base/sanitize.h"
 #include "base/units.h"
@@ -23,6 +24,16 @@
 #define WF_RT_WAKE_NS (30 * WF_NS_PER_US) /* until it was measured */
 #define WF_RT_REWALK_NS (10 * WF_NS_PER_MS)
 
+/*
+ * A thread that runs tasks of a runtime or of another executor ends.  What it
+ * had of them on its stack is gone.
+ */
+static void task_ended_thread(void)
+{
+	wf_assert(false, "a task ended its thread by pthread_exit or "
+			 "pthread_cancel: a task ends by its return");
+}
+
 /* Who runs on this thread; in a signal handler. */
 static bool whois(struct wf_overflow_who *who)
 {
@@ -36,6 +47,21 @@ static bool whois(struct wf_overflow_who *who)
 			      : wf_load_rlx(&f->start.fn);
 	who->stack = t->stack;
 	return true;
+}
+
+/*
+ * The frames of a fiber were unwound, because its thread shall end: what waits
+ * in the thread's queues would be lost, and its joiner would wait for ever.
+ */
+static void fiber_ended_thread(void)
+{
+	struct wf_overflow_who who = { 0 };
+
+	wf_assert(!whois(&who),
+		"fiber \"%.64s\" (entry %p) ended its thread by pthread_exit "
+		"or pthread_cancel: a fiber ends by the return of its function",
+		who.name ? who.name : "unnamed", who.entry);
+	task_ended_thread();
 }
 
 uint64_t wf_rt_fibers(struct weft_rt *rt)
@@ -215,6 +241,9 @@ int wf_rt_open_memory(struct weft_rt *rt)
 	};
 	int err = wf_overflow_watch(whois);
 
+	wf_context_watch(fiber_ended_thread);
+	if (!err)
+		err = wf_os_exit_watch(task_ended_thread);
 	if (err)
 		return err;
 	warn_of_tsan();

@@ -257,6 +257,13 @@ uint64_t wf_os_random(void)
 }
 
 /* Faults are the simulator's own to report. */
+/* A simulated thread ends only by its return. */
+int wf_os_exit_watch(wf_os_exit_fn *fn)
+{
+	(void)fn;
+	return 0;
+}
+
 int wf_os_fault_watch(wf_os_fault_fn *fn)
 {
 	(void)fn;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/arch/entry_test.c - a started context begins with its argument on an
- * aligned stack, writes nothing above it, and is where every unwind ends.
+ * aligned stack, writes nothing above it, and is where every unwind ends, and
+ * where one that ends the thread is told.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -224,6 +225,72 @@ static void unwinder_reaches_the_end(void **state)
 	}
 }
 
+/* ------------------------------------------------------------------------ */
+/* Unwinding to end the thread. */
+
+static int told;
+
+static void count_told(void)
+{
+	told++;
+}
+
+static _Unwind_Reason_Code go_on(int version, _Unwind_Action actions,
+	_Unwind_Exception_Class class, struct _Unwind_Exception *exception,
+	struct _Unwind_Context *context, void *arg)
+{
+	(void)version;
+	(void)actions;
+	(void)class;
+	(void)exception;
+	(void)context;
+	(void)arg;
+	return _URC_NO_REASON;
+}
+
+/* As pthread_exit does, but it does not leave in the end. */
+static wf_noinline void run_forced(struct flow *self)
+{
+	struct _Unwind_Exception exception = { 0 };
+
+	(void)self;
+	(void)_Unwind_ForcedUnwind(&exception, go_on, NULL);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* As throw does, when no frame catches it. */
+static wf_noinline void run_throw(struct flow *self)
+{
+	struct _Unwind_Exception exception = { 0 };
+
+	(void)self;
+	(void)_Unwind_RaiseException(&exception);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void run_on_stack(void (*run)(struct flow *))
+{
+	struct flow here, there;
+
+	flow_open_thread(&here);
+	flow_open(&there, run, NULL);
+	flow_switch(&here, &there);
+	flow_close(&there);
+}
+
+static void a_forced_unwind_is_told_at_its_end(void **state)
+{
+	(void)state;
+	run_on_stack(run_forced);
+	assert_int_equal(told, 0);
+	wf_context_watch(count_told);
+	run_on_stack(run_forced);
+	assert_int_equal(told, 1);
+	run_on_stack(run_throw);
+	assert_int_equal(told, 1);
+	wf_context_watch(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +298,7 @@ int main(void)
 		cmocka_unit_test(writes_only_below_its_top),
 		cmocka_unit_test(backtrace_ends_at_the_entry),
 		cmocka_unit_test(unwinder_reaches_the_end),
+		cmocka_unit_test(a_forced_unwind_is_told_at_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/os/self_test.c - every thread has one word of its own, NULL at first.
+ * tests/os/self_test.c - every thread has one word of its own, NULL at first,
+ * and a thread that ends while it is set is told.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "os/os.h"
@@ -90,12 +92,79 @@ static void every_thread_has_its_own(void **state)
 	wf_os_self_set(NULL);
 }
 
+/* ------------------------------------------------------------------------ */
+/* Ends of threads. */
+
+static _Atomic(int) told;
+static pthread_key_t late;
+
+static void tell(void)
+{
+	atomic_fetch_add(&told, 1);
+}
+
+static void *leave_it_set(void *arg)
+{
+	wf_os_self_set(arg);
+	return NULL;
+}
+
+static void *exit_with_it_set(void *arg)
+{
+	wf_os_self_set(arg);
+	pthread_exit(NULL);
+}
+
+static void *put_it_back(void *arg)
+{
+	wf_os_self_set(arg);
+	wf_os_self_set(NULL);
+	return NULL;
+}
+
+/* A destructor of a key that the program made after ours. */
+static void set_late(void *arg)
+{
+	wf_os_self_set(arg);
+}
+
+static void *set_it_late(void *arg)
+{
+	pthread_setspecific(late, arg);
+	return put_it_back(arg);
+}
+
+static int told_by(void *(*fn)(void *))
+{
+	int before = atomic_load(&told), word;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, fn, &word), 0);
+	pthread_join(thread, NULL);
+	return atomic_load(&told) - before;
+}
+
+static void a_thread_that_ends_with_it_set_is_told(void **state)
+{
+	(void)state;
+	assert_int_equal(told_by(leave_it_set), 0);
+	assert_int_equal(wf_os_exit_watch(tell), 0);
+	assert_int_equal(wf_os_exit_watch(tell), 0);
+	assert_int_equal(pthread_key_create(&late, set_late), 0);
+	assert_int_equal(told_by(leave_it_set), 1);
+	assert_int_equal(told_by(exit_with_it_set), 1);
+	assert_int_equal(told_by(put_it_back), 0);
+	assert_int_equal(told_by(set_it_late), 1);
+	pthread_key_delete(late);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_null_until_set),
 		cmocka_unit_test(no_two_threads_are_at_one_place),
 		cmocka_unit_test(every_thread_has_its_own),
+		cmocka_unit_test(a_thread_that_ends_with_it_set_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

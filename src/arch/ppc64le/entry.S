@@ -3,15 +3,19 @@
  * arch/ppc64le/entry.S - the first frame of every fiber stack.
  *
  * Arrives by a jump with sp as wf_context_start left it.  The callee finds its
- * table of contents by r12.  An undefined return address ends the unwind here.
+ * table of contents by r12.  An undefined return address ends the unwind here;
+ * if frames were unwound up to here to end the thread, wf_context_unwound is
+ * called (0x1b: by its distance, in four bytes).
  */
 	.abiversion 2
 	.text
+	.hidden	wf_context_unwound
 	.globl	wf_context_entry
 	.hidden	wf_context_entry
 	.type	wf_context_entry, @function
 wf_context_entry:
 	.cfi_startproc
+	.cfi_personality 0x1b, wf_context_unwound
 	.cfi_undefined lr
 	ld	12, 32(1)
 	ld	3, 40(1)

@@ -3,14 +3,17 @@
  * arch/riscv64/entry.S - the first frame of every fiber stack.
  *
  * Arrives by a jump with sp as wf_context_start left it.  An undefined return
- * address ends the unwind here.
+ * address ends the unwind here; if frames were unwound up to here to end the
+ * thread, wf_context_unwound is called (0x1b: by its distance, in four bytes).
  */
 	.text
+	.hidden	wf_context_unwound
 	.globl	wf_context_entry
 	.hidden	wf_context_entry
 	.type	wf_context_entry, @function
 wf_context_entry:
 	.cfi_startproc
+	.cfi_personality 0x1b, wf_context_unwound
 	.cfi_undefined ra
 	ld	a1, 0(sp)
 	ld	a0, 8(sp)

@@ -1,8 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/linux/self.c - the one thread-local variable.
+ * os/linux/self.c - the thread's own word, and who asks for it at the end.
+ *
+ * A pthread key has the end of a thread told: its destructor runs, whatever
+ * ended the thread, if the thread has stored something for the key.  It stores
+ * it when its word is set for the first time.
  */
 #include "os/self.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/atomic.h"
+#include "os/linux/pin.h"
+#include "os/os.h"
+
+static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key; /* written before watcher is set */
+static _Atomic(wf_os_exit_fn *) watcher;
+static _Thread_local bool is_watched;
 
 #if defined(__x86_64__)
 wf_kept _Thread_local void *wf_os_self_word;
@@ -17,6 +34,44 @@ void *wf_os_self(void)
 }
 #endif
 
+/* The destructor of the key. */
+static void on_exit_of_thread(void *value)
+{
+	/* [pair: self.watch] Sees what fn may look at. */
+	wf_os_exit_fn *fn = wf_load_acq(&watcher);
+
+	(void)value;
+	/* Other destructors may still set the word. */
+	is_watched = false;
+	if (wf_os_self_word != NULL)
+		fn();
+}
+
+static wf_noinline void watch_this_thread(void)
+{
+	/* [pair: self.watch] The key exists. */
+	if (wf_load_acq(&watcher) != NULL)
+		is_watched = pthread_setspecific(key, &key) == 0;
+}
+
+int wf_os_exit_watch(wf_os_exit_fn *fn)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&watch_lock);
+	/* Relaxed: written by the lock. */
+	if (wf_load_rlx(&watcher) == NULL) {
+		err = wf_pin();
+		if (!err && pthread_key_create(&key, on_exit_of_thread) != 0)
+			err = -ENOMEM;
+	}
+	if (!err)
+		/* [pair: self.watch] With the key, and what fn looks at. */
+		wf_store_rel(&watcher, fn);
+	pthread_mutex_unlock(&watch_lock);
+	return err;
+}
+
 void *wf_os_self_set(void *self)
 {
 	void *before;
@@ -24,6 +79,8 @@ void *wf_os_self_set(void *self)
 	__asm__ volatile("");
 	before = wf_os_self_word;
 	wf_os_self_word = self;
+	if (wf_unlikely(!is_watched) && self != NULL)
+		watch_this_thread();
 	return before;
 }
 
