@@ -3,7 +3,7 @@
  * bench/spawn.c - many short fibers: in batches, one after another, from
  * outside; and a few long ones.  None of them waits.
  *
- * Reads next: bench/fork.c
+ * Reads next: bench/handles.c
  */
 #include "bench/workloads.h"
 

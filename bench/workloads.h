@@ -127,7 +127,8 @@ extern const struct bench_load bench_mutexes, bench_channels,
 	bench_prodcons_0, bench_prodcons_10, bench_prodcons_100,
 	bench_mutex_free, bench_mutex_slack, bench_mutex_work, bench_rwlock_10,
 	bench_rwlock_1, bench_ring, bench_sieve, bench_million, bench_timers,
-	bench_timeouts, bench_idle;
+	bench_timeouts, bench_idle, bench_handles_first, bench_handles_last,
+	bench_handles_random;
 
 /* Can it run there? */
 static inline bool bench_fits(

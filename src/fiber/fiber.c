@@ -17,13 +17,13 @@ void wf_fiber_task_run(weft_task *task)
 }
 
 /* Is it the life of the descriptor that the ticket is for? */
-static bool is_use(uint32_t state, wf_entry ticket)
+wf_inline bool is_use(uint32_t state, wf_entry ticket)
 {
 	return (uint8_t)(state >> WF_FIBER_USE_SHIFT) == wf_entry_use(ticket);
 }
 
 /* Clear FRESH, set more, if all is as seen. */
-static bool start(weft_fiber *f, uint32_t *seen, uint32_t more)
+wf_inline bool start(weft_fiber *f, uint32_t *seen, uint32_t more)
 {
 	/*
 	 * [pair: fiber.fresh] See what spawn wrote.  A stale ticket may meet a
@@ -33,7 +33,7 @@ static bool start(weft_fiber *f, uint32_t *seen, uint32_t more)
 	return wf_cas_acq(&f->state, seen, (*seen & ~WF_FIBER_FRESH) | more);
 }
 
-static bool claim(wf_entry ticket, uint32_t more)
+wf_inline bool claim(wf_entry ticket, uint32_t more)
 {
 	weft_fiber *f = wf_fiber_of(wf_entry_task(ticket));
 	uint32_t seen = wf_load_rlx(&f->state);

@@ -71,19 +71,9 @@ static weft_hint hint_for_joiner(uint32_t state)
 	return state & WF_FIBER_AWAY ? WEFT_HINT_DEFAULT : WEFT_HINT_NEXT;
 }
 
-/* Somebody joins, has joined, or will; f is not ours when this returns. */
-static void hand_over(weft_fiber *f, void *result)
+/* f is done, and was joined or detached before that: old is its state then. */
+static wf_noinline void settle_joiner(weft_fiber *f, uint32_t old)
 {
-	uint32_t old;
-
-	wf_store_rlx(&f->result, result);
-	/*
-	 * [pair: fiber.done] The joiner sees the result and all that f did, and
-	 * we see its waiter.  If nobody waits yet this is our last access.
-	 */
-	old = wf_or_acqrel(&f->state, WF_FIBER_DONE);
-	if (wf_likely(!(old & (WF_FIBER_DETACHED | WF_FIBER_JOINED))))
-		return;
 	if (old & WF_FIBER_DETACHED)
 		wf_fiber_free(f);
 	else if (wf_waiter_claim(f->joiner))
@@ -93,22 +83,47 @@ static void hand_over(weft_fiber *f, void *result)
 		(void)wf_or_rel(&f->state, WF_FIBER_LETGO);
 }
 
-wf_may_switch struct wf_thread *wf_finish_slow(
+/* Somebody joins, has joined, or will; f is not ours when this returns. */
+wf_inline void hand_over(weft_fiber *f, void *result)
+{
+	uint32_t old;
+
+	wf_store_rlx(&f->result, result);
+	/*
+	 * [pair: fiber.done] The joiner sees the result and all that f did, and
+	 * we see its waiter.  If nobody waits yet this is our last access.
+	 */
+	old = wf_or_acqrel(&f->state, WF_FIBER_DONE);
+	if (wf_unlikely(old & (WF_FIBER_DETACHED | WF_FIBER_JOINED)))
+		settle_joiner(f, old);
+}
+
+/* The end of one that has a name, a scope or keys, or is detached. */
+static wf_noinline wf_may_switch struct wf_thread *finish_used(
 	struct wf_thread *t, weft_fiber *f, void *result)
 {
-	uint32_t state = wf_load_rlx(&f->state);
-
-	if (state & WF_FIBER_USED) {
+	if (is_used(f)) {
 		t->current = f;
 		wf_finish_user(f);
 		t = wf_os_self();
 		t->current = NULL;
-		state = wf_load_rlx(&f->state);
 	}
-	if (state & WF_FIBER_DETACHED)
+	if (wf_load_rlx(&f->state) & WF_FIBER_DETACHED)
 		release(&t->proc->fibers, t->rt, f);
 	else
 		hand_over(f, result);
+	wf_count_end(t->proc);
+	return t;
+}
+
+wf_may_switch struct wf_thread *wf_finish_slow(
+	struct wf_thread *t, weft_fiber *f, void *result)
+{
+	uint32_t life = wf_load_rlx(&f->state) & WF_FIBER_LIFE;
+
+	if (wf_unlikely(life & (WF_FIBER_USED | WF_FIBER_DETACHED)))
+		return finish_used(t, f, result);
+	hand_over(f, result);
 	wf_count_end(t->proc);
 	return t;
 }

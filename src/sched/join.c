@@ -188,22 +188,6 @@ static void check_handle(weft_fiber *f, uint32_t state, const char *call)
 		(void *)f);
 }
 
-/* Has it ended, with nothing to clean, and is this its one join? */
-static inline bool is_plainly_done(uint32_t state)
-{
-	return (state & WF_FIBER_LIFE) == (WF_FIBER_LIVE | WF_FIBER_DONE);
-}
-
-/* wf_join_take, for a fiber of the runtime that is_plainly_done. */
-static inline void take_here(
-	struct wf_thread *t, weft_fiber *f, weft_fiber *self, void **result)
-{
-	if (result != NULL)
-		*result = wf_load_rlx(&f->result);
-	wf_finish_give(&t->proc->fibers, t->rt, f);
-	wf_spend(t, self);
-}
-
 static wf_noinline int join(struct wf_thread *t, weft_fiber *f, void **result,
 	weft_time deadline, uint32_t state)
 {
@@ -223,26 +207,22 @@ static wf_noinline int join(struct wf_thread *t, weft_fiber *f, void **result,
 	return err;
 }
 
-int weft_join(weft_fiber *f, void **result, weft_time deadline)
+/* A join that has more to do than to take a result. */
+static wf_noinline int join_slow(weft_fiber *f, void **result,
+	weft_time deadline, uint32_t state)
 {
-	struct wf_thread *t = wf_enter();
+	struct wf_thread *t = wf_os_self();
 	struct weft_rt *rt = wf_fiber_rt(f);
 	weft_fiber *self = t ? t->current : NULL;
-	/* [pair: fiber.done] If it is done: with all that it did. */
-	uint32_t state = wf_load_acq(&f->state);
 	int err;
 
 	if (wf_likely(self != NULL && t->rt == rt)) {
-		if (is_plainly_done(state)) {
-			take_here(t, f, self, result);
-			return 0;
-		}
 		if ((state & WF_FIBER_FRESH) && deadline == WEFT_FOREVER) {
 			if (run_here(t, f, self, result))
 				return 0;
 			/* It may have given way meanwhile. */
 			t = wf_os_self();
-			/* [pair: fiber.done] As above. */
+			/* [pair: fiber.done] As in weft_join. */
 			state = wf_load_acq(&f->state);
 		}
 		return join(t, f, result, deadline, state);
@@ -255,6 +235,33 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 	err = join(t, f, result, deadline, state);
 	wf_outside_leave(rt);
 	return err;
+}
+
+/*
+ * Has it ended, with nothing to clean, for a fiber of its own runtime, which
+ * has room for the descriptor?  Then to join it is a few loads and stores.
+ */
+static inline bool is_plainly_done(
+	struct wf_thread *t, weft_fiber *f, uint32_t state)
+{
+	return (state & WF_FIBER_LIFE) == (WF_FIBER_LIVE | WF_FIBER_DONE) &&
+		t != NULL && t->current != NULL && t->rt == wf_fiber_rt(f) &&
+		t->proc->fibers.now.count < WF_FIBER_BATCH;
+}
+
+int weft_join(weft_fiber *f, void **result, weft_time deadline)
+{
+	struct wf_thread *t = wf_enter();
+	/* [pair: fiber.done] If it is done: with all that it did. */
+	uint32_t state = wf_load_acq(&f->state);
+
+	if (!is_plainly_done(t, f, state))
+		return join_slow(f, result, deadline, state);
+	if (result != NULL)
+		*result = wf_load_rlx(&f->result);
+	wf_finish_give(&t->proc->fibers, t->rt, f);
+	wf_spend(t, t->current);
+	return 0;
 }
 
 void weft_detach(weft_fiber *f)
