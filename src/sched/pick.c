@@ -319,6 +319,7 @@ static bool may_take_global(struct wf_proc *p)
  * came to the local queue since the turns began, which now runs first, is no
  * more than that.  When the share has run it is the global queue's turn again.
  * Otherwise take one, and stay in turn: the next pick looks around, too.
+ * Of joinable fibers take one, and that is the turn.
  */
 static weft_task *take_in_turn(struct wf_proc *p)
 {
@@ -326,6 +327,10 @@ static weft_task *take_in_turn(struct wf_proc *p)
 	struct wf_group *g = p->group;
 	weft_task *task;
 
+	if (wf_load_rlx(&g->away)) {
+		p->turn.of = WF_TURN_NONE;
+		return wf_grab(p, g, 1, 1);
+	}
 	if (wf_policy_of(g)->take == WEFT_TAKE_ONE ||
 		wf_runq_len(&p->runq) > half) {
 		p->turn.looks = p->pause;
@@ -517,4 +522,9 @@ weft_task *wf_pick_started(struct wf_proc *p, bool early)
 	if (wf_load_rlx(&p->yielders.count) != 0)
 		task = from_yielders(p, true);
 	return task ? task : started_here(p);
+}
+
+weft_task *wf_pick_yielder(struct wf_proc *p)
+{
+	return wf_load_rlx(&p->yielders.count) ? from_yielders(p, true) : NULL;
 }

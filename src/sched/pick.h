@@ -35,6 +35,11 @@
  * So a task in the global queue is overtaken by at most two local queues, and
  * by as many tasks as were before it.
  *
+ * Not so if joinable fibers overflow (group.away).  These are parts of a tree
+ * of forks, and to begin all of them at once is what a tree must not do: each
+ * would take a stack, and leave as many again in the queue.  Then the GLOBAL
+ * turn is one task.
+ *
  * In the lock-free mode yielders are in the global queue (sched/global.h), and
  * the GLOBAL turn is what is left of one chain of it; the tick takes nothing
  * before what was in the local queue has run, so L is to be added to G below.
@@ -54,8 +59,9 @@
  * way, a look, and the next turns.  A yielder: both, one after the other.  Each
  * with S picks from the slot before it.
  *
- * Where fibers run their children as calls (sched/join.c), a fiber that has not
- * started may wait for 1 ms and for 65,536 of these calls more.  All of this
+ * Where joinable fibers overflow, G * R more.  Where fibers run their children
+ * as calls, a fiber that has not started may wait for them as long as
+ * sched/join.c says.  All of this
  * counts picks: a processor whose task computes makes none, and what waits
  * there is for thieves and the monitor's bound of time (sched/monitor.h).
  *
@@ -93,6 +99,9 @@ weft_task *wf_pick_quick(struct wf_proc *p);
  * it is not yet time to look, and the next look shall be soon.  Holder.
  */
 weft_task *wf_pick_started(struct wf_proc *p, bool early);
+
+/* The first yielder, whether it is its turn or not; NULL: none.  Holder. */
+weft_task *wf_pick_yielder(struct wf_proc *p);
 
 /* The next turn of the global queue is after so many picks, or before. */
 void wf_pick_turn_in(struct wf_proc *p, uint64_t picks);

@@ -120,6 +120,7 @@ struct wf_proc {
 	uint32_t owed;			/* and from there to a turn of the
 					   global queue; 0: that look is one */
 	uint32_t streak;		/* picks from the slot in a row */
+	uint32_t gave_way;		/* joiners did: see sched/join.c */
 	_Atomic(uint32_t) busy;		/* it takes; see sched/share.h */
 	bool woken;			/* by somebody, and found nothing yet */
 	bool alarmed;			/* its last sleep ended by a timer */

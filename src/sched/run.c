@@ -134,20 +134,11 @@ wf_may_switch int wf_suspend(
 		t, f, a, wf_pick_quick(t->proc), WF_AFTER_COMMIT);
 }
 
-wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
+wf_may_switch void wf_yield_for(
+	struct wf_thread *t, weft_fiber *f, weft_task *next)
 {
 	struct wf_proc *p = t->proc;
-	weft_task *next;
 
-	if (wf_unlikely(t->visitor)) {
-		wf_visit_yield(t, f);
-		return;
-	}
-	next = wf_pick_quick(p);
-	if (next == NULL) {
-		wf_budget_fill(t);
-		return;
-	}
 	wf_store_rlx(&f->ready_us, p->clock_us);
 	if (wf_likely(wf_take_begin(p))) {
 		/* Until whoever arrives ends it: f is not off its stack yet. */
@@ -158,6 +149,21 @@ wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
 		t->left = f;
 	}
 	wf_go_on(t, f, next);
+}
+
+wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
+{
+	weft_task *next;
+
+	if (wf_unlikely(t->visitor)) {
+		wf_visit_yield(t, f);
+		return;
+	}
+	next = wf_pick_quick(t->proc);
+	if (wf_likely(next != NULL))
+		wf_yield_for(t, f, next);
+	else
+		wf_budget_fill(t);
 }
 
 wf_may_switch void wf_yield_to(

@@ -54,6 +54,10 @@ extern const char wf_suspend_name[];
 /* f gives way to everything that is ready. */
 wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f);
 
+/* f gives way, and next, which was picked, runs. */
+wf_may_switch void wf_yield_for(
+	struct wf_thread *t, weft_fiber *f, weft_task *next);
+
 /* f lets task run, and runs right after it. */
 wf_may_switch void wf_yield_to(
 	struct wf_thread *t, weft_fiber *f, weft_task *task);

@@ -34,6 +34,26 @@ static bool has_dead_tickets(struct wf_proc *p)
 	return false;
 }
 
+/* Was it a ticket in the local queue?  Then it is joinable. */
+static bool is_away(weft_task *task)
+{
+	return wf_task_is_fiber(task) &&
+		(wf_load_rlx(&wf_fiber_of(task)->state) & WF_FIBER_AWAY);
+}
+
+/* What p's local queue had no room for goes to the global queue. */
+static void send_away(struct wf_proc *p, struct wf_batch *batch)
+{
+	bool away = is_away(batch->first) || is_away(batch->last);
+
+	if (wf_load_rlx(&p->group->away) != away)
+		wf_store_rlx(&p->group->away, away);
+	wf_global_push(p->group, p, batch);
+	/* They are older than what is here now: see TURNS in sched/pick.h. */
+	if (!away)
+		wf_pick_turn_in(p, wf_runq_len(&p->runq) + 1);
+}
+
 /* Make room in the full queue of p. */
 static void offload(struct wf_proc *p)
 {
@@ -52,11 +72,8 @@ static void offload(struct wf_proc *p)
 	(void)wf_policy_runq(policy)->offload(&p->runq, wf_fiber_claim_away,
 		wf_policy_offload(policy), &batch);
 	wf_bump(&p->counters.offloads, 1);
-	if (!wf_batch_is_empty(&batch)) {
-		wf_global_push(p->group, p, &batch);
-		/* They are older than what is here now: see TURNS. */
-		wf_pick_turn_in(p, wf_runq_len(&p->runq) + 1);
-	}
+	if (!wf_batch_is_empty(&batch))
+		send_away(p, &batch);
 	if (before) {
 		alone = wf_yielders_hold(p);
 		p->yielders.global_mark = wf_inject_pushed(p->inject);
