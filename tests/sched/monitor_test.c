@@ -23,16 +23,30 @@ enum { PROCS = 4, NAPS = 400 };
 static struct wf_group *g = &kit.groups[0];
 static int64_t now_ns;
 
-/* Processor 0 runs, the others sleep; the gate is shut for long. */
+/* Processor `runs' runs, the others sleep; the gates are shut for long. */
+static void open_with(uint32_t workers, uint32_t group_size, uint32_t runs)
+{
+	kit_open(workers, group_size);
+	now_ns = 100 * WF_NS_PER_S;
+	kit_run(runs);
+	for (uint32_t i = 0; i < kit.rt.group_count; i++) {
+		kit.groups[i].gate.phase = WF_GATE_SHUT;
+		kit.groups[i].gate.until_ns = now_ns + 1000 * WF_NS_PER_S;
+	}
+	assert_int_equal(wf_monitor_look(&kit.rt, now_ns, 0), MIN_NS);
+}
+
+/* The same once more, for the next step of one test. */
+static void reopen_with(uint32_t workers, uint32_t group_size, uint32_t runs)
+{
+	kit_close();
+	open_with(workers, group_size, runs);
+}
+
 static int begin(void **state)
 {
 	(void)state;
-	kit_open(PROCS, 0);
-	now_ns = 100 * WF_NS_PER_S;
-	kit_run(0);
-	g->gate.phase = WF_GATE_SHUT;
-	g->gate.until_ns = now_ns + 1000 * WF_NS_PER_S;
-	assert_int_equal(wf_monitor_look(&kit.rt, now_ns, 0), MIN_NS);
+	open_with(PROCS, 0, 0);
 	return 0;
 }
 
@@ -43,12 +57,17 @@ static int end(void **state)
 	return 0;
 }
 
-/* So much later; processor 0 has run so many tasks meanwhile. */
-static int64_t look_after(int64_t ns, uint64_t ran)
+/* So much later; processor i has run so many tasks meanwhile. */
+static int64_t look_after_of(uint32_t i, int64_t ns, uint64_t ran)
 {
 	now_ns += ns;
-	wf_bump(&kit.procs[0].counters.ticks, ran);
+	wf_bump(&kit.procs[i].counters.ticks, ran);
 	return wf_monitor_look(&kit.rt, now_ns, ns);
+}
+
+static int64_t look_after(int64_t ns, uint64_t ran)
+{
+	return look_after_of(0, ns, ran);
 }
 
 /* The lowest sleeper was woken, and no other. */
@@ -469,10 +488,128 @@ static void the_gate_is_not_measured_while_nobody_sleeps(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
+/* It looks at every processor and every group, the last one too. */
+
+enum { GROUPS = 3, EACH = 2, ALL = GROUPS * EACH };
+
+static void late_timers_of_each_processor_are_fired(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < ALL; i++) {
+		_Atomic(int64_t) *next = &kit.procs[i].timers.next;
+
+		reopen_with(ALL, EACH, (i + 1) % ALL);
+		wf_store_rlx(next, now_ns);
+		(void)look_after(WF_NS_PER_MS - 1, 0);
+		assert_int_not_equal(wf_load_rlx(next), 0);
+		(void)look_after(1, 0);
+		assert_int_equal(wf_load_rlx(next), 0);
+	}
+}
+
+/* The pause ends when the timer of any processor would be late. */
+static void the_next_look_is_in_time_for_each_processor(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < ALL; i++) {
+		reopen_with(ALL, EACH, i);
+		wf_store_rlx(&kit.procs[i].timers.next,
+			now_ns + 200 * WF_NS_PER_US);
+		assert_int_equal(look_after_of(i, WF_NS_PER_MS, 100000),
+			200 * WF_NS_PER_US);
+	}
+}
+
+static void each_group_that_is_measured_shortens_the_pause(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < ALL; i += EACH) {
+		reopen_with(ALL, EACH, i);
+		assert_int_equal(
+			look_after_of(i, WF_NS_PER_MS, 100000), MAX_NS);
+		kit.procs[i].group->gate.phase = WF_GATE_ALONE;
+		kit_fill(i, 2);
+		assert_int_equal(look_after_of(i, WF_NS_PER_MS, 100000),
+			100 * WF_NS_PER_US);
+	}
+}
+
+/*
+ * What the monitor has seen of one processor it must not take for another's:
+ * the neighbour of the one that runs sleeps, and is forgotten at every look.
+ */
+static void each_processor_is_judged_by_what_it_did_itself(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < ALL; i++) {
+		reopen_with(ALL, EACH, i);
+		(void)look_after_of(i, MIN_NS, 1);
+		assert_int_equal(kit_woken(), 0);
+		kit_fill(i, 1);
+		(void)look_after_of(i, MIN_NS, 0);
+		assert_true(kit_was_woken(i ^ 1));
+		assert_int_equal(kit_woken(), 0);
+		assert_int_equal(
+			wf_load_rlx(&kit.procs[i].mean_ns), MIN_NS);
+	}
+}
+
+static void the_first_look_forgets_each_processor(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < ALL; i++) {
+		reopen_with(ALL, EACH, i);
+		kit_fill(i, 100);
+		now_ns += WF_NS_PER_S;
+		assert_int_equal(wf_monitor_look(&kit.rt, now_ns, 0), MIN_NS);
+		(void)look_after_of(i, MIN_NS, 1000);
+		assert_false(wf_load_rlx(&kit.procs[i].coarse));
+		assert_int_equal(kit_woken(), 0);
+	}
+}
+
+static void help_comes_from_the_one_that_sleeps_wherever_it_is(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < ALL; i++)
+		for (uint32_t asleep = 0; asleep < ALL; asleep++) {
+			if (i == asleep)
+				continue;
+			reopen_with(ALL, EACH, i);
+			for (uint32_t k = 0; k < ALL; k++)
+				if (k != asleep)
+					kit_run(k);
+			(void)look_after_of(i, MIN_NS, 1);
+			kit_fill(i, 1);
+			(void)look_after_of(i, MIN_NS, 0);
+			assert_true(kit_was_woken(asleep));
+			assert_int_equal(kit_woken(), 0);
+		}
+}
+
+/* Nobody robs it: the processor has its queue to itself again. */
+static void the_queue_of_each_processor_is_closed(void **state)
+{
+	(void)state;
+	if (!kit.rt.membarrier)
+		skip_because("no membarrier: all is shared for good");
+	for (uint32_t i = 0; i < ALL; i++) {
+		struct wf_proc *p = &kit.procs[i];
+
+		reopen_with(ALL, EACH, i);
+		assert_true(wf_share_open(p));
+		for (int ms = 0; ms < 4; ms++)
+			(void)look_after_of(i, WF_NS_PER_MS, 10000);
+		assert_false(wf_load_rlx(&p->shared));
+	}
+}
+
+/* ------------------------------------------------------------------------ */
 /* (M1), with a monitor that runs. */
 
 struct shift {
 	size_t naps;
+	uint32_t first; /* of the two that nap and run */
 	_Atomic(size_t) asleep_on_duty, slept;
 };
 
@@ -492,33 +629,32 @@ static void watch(struct shift *s)
 
 static void nap(void *arg, unsigned i)
 {
-	struct wf_proc *p = &kit.procs[i];
 	struct shift *s = arg;
+	uint32_t self = s->first + i;
+	struct wf_proc *p = &kit.procs[self];
 	struct wf_random random;
 
 	wf_random_seed(&random, threads_seed() + i);
 	for (size_t n = 0; n < s->naps; n++) {
-		(void)wf_or_acqrel(&g->sleeping, p->bit);
+		(void)wf_or_acqrel(&p->group->sleeping, p->bit);
 		/* Long enough for the monitor to fall asleep, or almost. */
 		kit_pause_us(wf_random_below(&random, 6000));
 		wf_add_rlx(&s->slept, wf_load_rlx(&kit.rt.monitor.asleep));
-		kit_run(i);
+		kit_run(self);
 		wf_monitor_rouse(&kit.rt);
 		for (int k = 0; k < 3; k++) {
 			watch(s);
 			kit_pause_us(wf_random_below(&random, 200));
 		}
 	}
-	(void)wf_or_acqrel(&g->sleeping, p->bit);
+	(void)wf_or_acqrel(&p->group->sleeping, p->bit);
 }
 
-static void it_never_sleeps_while_a_processor_runs(void **state)
+static void never_sleeps_while(uint32_t first, size_t naps)
 {
-	struct shift s = { .naps = threads_rounds(NAPS) };
+	struct shift s = { .naps = threads_rounds(naps), .first = first };
 
-	(void)state;
 	(void)threads_seed();
-	wf_store_rlx(&g->sleeping, g->all);
 	assert_int_equal(wf_monitor_start(&kit.rt), 0);
 	threads_run(2, nap, &s);
 	assert_int_equal(wf_load_rlx(&s.asleep_on_duty), 0);
@@ -531,6 +667,21 @@ static void it_never_sleeps_while_a_processor_runs(void **state)
 	assert_int_equal(wf_load_rlx(&kit.rt.monitor.asleep), 1);
 	assert_true(s.naps < 20 || wf_load_rlx(&s.slept) > 0);
 	wf_monitor_stop(&kit.rt);
+}
+
+static void it_never_sleeps_while_a_processor_runs(void **state)
+{
+	(void)state;
+	wf_store_rlx(&g->sleeping, g->all);
+	never_sleeps_while(0, NAPS);
+}
+
+static void nor_while_one_of_the_last_group_does(void **state)
+{
+	(void)state;
+	reopen_with(ALL, EACH, 0);
+	wf_store_rlx(&g->sleeping, g->all);
+	never_sleeps_while(ALL - EACH, NAPS / 4);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -559,7 +710,15 @@ int main(void)
 		TEST(a_queue_that_needed_no_help_for_long_is_alone_again),
 		TEST(so_is_one_behind_an_open_gate_that_nobody_robs),
 		TEST(the_gate_is_not_measured_while_nobody_sleeps),
+		TEST(late_timers_of_each_processor_are_fired),
+		TEST(the_next_look_is_in_time_for_each_processor),
+		TEST(each_group_that_is_measured_shortens_the_pause),
+		TEST(each_processor_is_judged_by_what_it_did_itself),
+		TEST(the_first_look_forgets_each_processor),
+		TEST(help_comes_from_the_one_that_sleeps_wherever_it_is),
+		TEST(the_queue_of_each_processor_is_closed),
 		TEST(it_never_sleeps_while_a_processor_runs),
+		TEST(nor_while_one_of_the_last_group_does),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
