@@ -442,6 +442,109 @@ static void one_channel_may_be_in_several_cases(void **state)
 	}
 }
 
+/*
+ * Every way to put one channel into 2 to 4 cases, some of which send and some
+ * receive: the select waits, and is met from either side, or closed.
+ */
+enum { CASES_MAX = 4, BY_SEND = 0, BY_RECV, BY_CLOSE, BYS };
+
+static void fill_cases(weft_case *cases, weft_chan *c, unsigned sends, size_t n,
+	int *in, int *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		in[i] = -1;
+		out[i] = 10 + (int)i;
+		cases[i] = sends >> i & 1 ? case_of(WEFT_SEND, c, &out[i])
+					  : case_of(WEFT_RECV, c, &in[i]);
+	}
+}
+
+static void meet_select(unsigned sends, size_t n, int by)
+{
+	static weft_case cases[CASES_MAX];
+	static int in[CASES_MAX], out[CASES_MAX];
+	weft_chan *c = chan_of_int(0);
+	int v = 99, done, op;
+	struct select s;
+	weft_fiber *f;
+
+	fill_cases(cases, c, sends, n, in, out);
+	expect_eq(weft_select(cases, n, WEFT_NOW), -ETIMEDOUT);
+	expect_eq(weft_select(cases, n, weft_after(1)), -ETIMEDOUT);
+	f = select_begin(&s, cases, n);
+	if (by == BY_CLOSE)
+		expect_eq(weft_chan_close(c), 0);
+	else if (by == BY_SEND)
+		expect_eq(weft_chan_send(c, &v, PATIENCE), 0);
+	else
+		expect_eq(weft_chan_recv(c, &v, PATIENCE), 0);
+	done = select_end(f);
+	expect(done >= 0 && done < (int)n);
+	expect(only_done(cases, n, done, by == BY_CLOSE ? -EPIPE : 0));
+	op = cases[done].op;
+	if (by != BY_CLOSE)
+		expect_eq(op, by == BY_SEND ? WEFT_RECV : WEFT_SEND);
+	if (by == BY_RECV)
+		expect_eq(v, out[done]);
+	for (int i = 0; i < (int)n; i++)
+		expect_eq(in[i], by == BY_SEND && i == done ? 99 : -1);
+	weft_chan_unref(c);
+}
+
+static void *mixed_cases(void *arg)
+{
+	for (size_t n = 2; n <= CASES_MAX; n++)
+		for (unsigned sends = 1; sends < (1u << n) - 1; sends++)
+			for (int by = 0; by < BYS; by++)
+				meet_select(sends, n, by);
+	return arg;
+}
+
+/* Two selects on one channel, each of which could send and receive. */
+static void meet_each_other(unsigned sends, unsigned others, size_t n)
+{
+	static weft_case one[CASES_MAX], two[CASES_MAX];
+	static int in[2][CASES_MAX], out[2][CASES_MAX];
+	weft_chan *c = chan_of_int(0);
+	int mine, other;
+	struct select s;
+	weft_fiber *f;
+
+	fill_cases(one, c, sends, n, in[0], out[0]);
+	fill_cases(two, c, others, n, in[1], out[1]);
+	f = select_begin(&s, one, n);
+	mine = weft_select(two, n, PATIENCE);
+	other = select_end(f);
+	expect(only_done(two, n, mine, 0) && only_done(one, n, other, 0));
+	if (expect(mine >= 0 && other >= 0)) {
+		expect(two[mine].op != one[other].op);
+		expect_eq(two[mine].op == WEFT_RECV ? in[1][mine]
+						    : out[1][mine],
+			one[other].op == WEFT_RECV ? in[0][other]
+						   : out[0][other]);
+	}
+	weft_chan_unref(c);
+}
+
+static void *mixed_selects(void *arg)
+{
+	enum { N = 3, ALL = (1u << N) - 1 };
+
+	for (unsigned sends = 1; sends < ALL; sends++)
+		for (unsigned others = 1; others < ALL; others++)
+			meet_each_other(sends, others, N);
+	return arg;
+}
+
+static void one_channel_may_be_on_both_sides_of_it(void **state)
+{
+	(void)state;
+	for (unsigned workers = 1; workers <= 2; workers++) {
+		play(workers, mixed_cases, NULL);
+		play(workers, mixed_selects, NULL);
+	}
+}
+
 /* Two selects, both of which could send and receive. */
 static void *two_selects(void *arg)
 {
@@ -539,6 +642,7 @@ int main(void)
 		cmocka_unit_test(a_plain_thread_selects_too),
 		cmocka_unit_test(it_joins_fibers),
 		cmocka_unit_test(one_channel_may_be_in_several_cases),
+		cmocka_unit_test(one_channel_may_be_on_both_sides_of_it),
 		cmocka_unit_test(two_selects_meet),
 		cmocka_unit_test(those_behind_a_select_are_served),
 	};

@@ -291,6 +291,65 @@ static void a_close_claims_both_sides(void **state)
 	weft_chan_unref(c);
 }
 
+/* Not only the first of a side; one that has given up is passed over. */
+static void a_close_claims_all_of_a_side(void **state)
+{
+	enum { HANDS = 4, LOST = 1 };
+	struct hand h[HANDS];
+
+	(void)state;
+	for (int side = 0; side < 2; side++) {
+		weft_chan *c = make(sizeof(uint64_t), 0);
+
+		for (int i = 0; i < HANDS; i++) {
+			hand_open(&h[i]);
+			assert_true(
+				wf_chan_enlist(c, (enum wf_side)side, &h[i].n));
+		}
+		wf_store_rlx(&h[LOST].w.word, GONE);
+		assert_int_equal(weft_chan_close(c), 0);
+		for (int i = 0; i < HANDS; i++)
+			if (i != LOST)
+				assert_claimed(&h[i], -EPIPE);
+		assert_int_equal(wf_load_rlx(&h[LOST].w.word), GONE);
+		assert_null(h[LOST].w.won);
+		assert_true(is_empty(c));
+		weft_chan_unref(c);
+	}
+}
+
+/* However many cases of one select are on the other side. */
+static void own_nodes_keep_nobody_out(void **state)
+{
+	enum { OWN = 3 };
+	struct hand own[OWN], last, other;
+
+	(void)state;
+	for (int side = 0; side < 2; side++) {
+		weft_chan *c = make(sizeof(uint64_t), 0);
+		enum wf_side here = (enum wf_side)side, there = !side;
+
+		for (int i = 0; i < OWN; i++) {
+			hand_open(&own[i]);
+			own[i].n.node.waiter = &own[0].w;
+			assert_true(wf_chan_enlist(c, here, &own[i].n));
+		}
+		hand_open(&last);
+		last.n.node.waiter = &own[0].w;
+		assert_true(wf_chan_enlist(c, there, &last.n));
+		wf_chan_delist(c, there, &last.n);
+		/* Behind all of them there is another waiter's. */
+		hand_open(&other);
+		assert_true(wf_chan_enlist(c, here, &other.n));
+		assert_false(wf_chan_enlist(c, there, &last.n));
+		wf_chan_delist(c, here, &other.n);
+		for (int i = 0; i < OWN; i++)
+			wf_chan_delist(c, here, &own[i].n);
+		assert_true(is_empty(c));
+		weft_chan_unref(c);
+	}
+}
+
 static void only_others_keep_one_out_of_a_list(void **state)
 {
 	weft_chan *c = make(sizeof(uint64_t), 0);
@@ -347,7 +406,9 @@ int main(void)
 		cmocka_unit_test(a_receive_from_a_full_ring_lets_a_sender_in),
 		cmocka_unit_test(who_was_lost_is_passed_over),
 		cmocka_unit_test(a_close_claims_both_sides),
+		cmocka_unit_test(a_close_claims_all_of_a_side),
 		cmocka_unit_test(only_others_keep_one_out_of_a_list),
+		cmocka_unit_test(own_nodes_keep_nobody_out),
 		cmocka_unit_test(who_gives_up_is_out_of_the_list),
 	};
 

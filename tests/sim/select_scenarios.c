@@ -248,15 +248,25 @@ static void select_same(void *arg)
 		"select says %d; %d was behind", i, s.values[3]);
 }
 
-/* A close finds it there three times. */
+/*
+ * A close finds it there three times.  s.v->what has a bit for each case that
+ * sends: the last one to enlist finds none, one or two of its own select's
+ * cases on the other side.
+ */
+enum { SEND_RECV_SEND = 5, SENDS_FIRST = 3, RECVS_FIRST = 4 };
+
+/* The other one comes when the select sleeps, which it must. */
+enum { QUIET = 8 };
+
 static void both_ways(void *arg)
 {
 	struct pick *p = s.pick[0];
 
 	(void)arg;
-	p[0] = (struct pick){ WEFT_SEND, s.a, 1, 0 };
-	p[1] = (struct pick){ WEFT_RECV, s.a, NOTHING, 0 };
-	p[2] = (struct pick){ WEFT_SEND, s.a, 3, 0 };
+	for (int i = 0; i < 3; i++)
+		p[i] = s.v->what >> i & 1
+			? (struct pick){ WEFT_SEND, s.a, i + 1, 0 }
+			: (struct pick){ WEFT_RECV, s.a, NOTHING, 0 };
 	s.done[0] = kit_select(p, 3, WEFT_FOREVER);
 	let_go();
 }
@@ -264,6 +274,8 @@ static void both_ways(void *arg)
 static void try_and_close(void *arg)
 {
 	(void)arg;
+	if (s.v->what & QUIET)
+		weft_sim_quiesce();
 	recv_by(1, s.a, WEFT_NOW);
 	send_by(2, s.a, 8, WEFT_NOW);
 	s.results[3] = weft_chan_close(s.a);
@@ -273,6 +285,7 @@ static void try_and_close(void *arg)
 static void select_both_ways(void *arg)
 {
 	int i, result;
+	bool sends;
 
 	open_both(arg, 2);
 	cast_run(s.v->cast,
@@ -281,14 +294,17 @@ static void select_both_ways(void *arg)
 	i = s.done[0];
 	weft_sim_assert(
 		i >= 0 && i < 3 && s.results[3] == 0, "select says %d", i);
+	weft_sim_assert(!(s.v->what & QUIET) || s.results[1] == 0,
+		"it did not wait: %d", s.results[1]);
 	result = s.pick[0][i].result;
+	sends = s.v->what >> i & 1;
 	if (s.results[1] == 0)
-		weft_sim_assert(result == 0 && i != 1 && s.values[1] == i + 1 &&
+		weft_sim_assert(result == 0 && sends && s.values[1] == i + 1 &&
 				s.results[2] == -ETIMEDOUT,
 			"select sent %d, and %d was received", i, s.values[1]);
 	else if (s.results[2] == 0)
 		weft_sim_assert(
-			result == 0 && i == 1 && s.pick[0][1].value == 8,
+			result == 0 && !sends && s.pick[0][i].value == 8,
 			"select says %d, and 8 was sent", i);
 	else
 		weft_sim_assert(
@@ -711,7 +727,12 @@ static const struct scenario table[] = {
 
 	SCENES("same", select_same, 0, 0),
 	SCENES("same-buffered", select_same, 1, 0),
-	SCENES("both-ways", select_both_ways, 0, 0),
+	SCENES("both-ways", select_both_ways, 0, SEND_RECV_SEND),
+	SCENES("both-ways-sends", select_both_ways, 0, SENDS_FIRST),
+	SCENES("both-ways-recvs", select_both_ways, 0, RECVS_FIRST),
+	SCENES("sleeps-both-ways", select_both_ways, 0, QUIET | SEND_RECV_SEND),
+	SCENES("sleeps-sends", select_both_ways, 0, QUIET | SENDS_FIRST),
+	SCENES("sleeps-recvs", select_both_ways, 0, QUIET | RECVS_FIRST),
 
 	SCENES("duel-one", select_duel, 0, ONE_CHANNEL),
 	SCENES("duel-crossed", select_duel, 0, CROSSED),
