@@ -305,6 +305,89 @@ static void all_that_are_due_fire(void **state)
 }
 
 /*
+ * Some of many timers are DEAD: their fibers were woken in time, and wait for
+ * something else without a deadline.  One call fires all others, wherever the
+ * dead ones are among those that it takes out together.
+ */
+enum { MIXED = 300, ALL_ALIVE = MIXED };
+
+static weft_group woken, ever;
+static weft_time common;
+static bool is_dead[MIXED];
+
+static void *dead_or_alive(void *arg)
+{
+	if (*(bool *)arg) {
+		kit_expect(weft_group_wait(&woken, common) == 0);
+		kit_expect(weft_group_wait(&ever, WEFT_FOREVER) == 0);
+	} else {
+		kit_expect(weft_group_wait(&ever, common) == -ETIMEDOUT);
+	}
+	return NULL;
+}
+
+static bool was_fired(weft_fiber *f)
+{
+	uint64_t wait = wf_load_rlx(&f->wait);
+
+	return (wait & WF_WAIT_PHASE) == WF_WAIT_CLAIMED &&
+		(wait & WF_WAIT_LATE);
+}
+
+static void start_mixed(weft_fiber **f)
+{
+	common = weft_after(LATER_NS);
+	weft_group_add(&woken, 1);
+	weft_group_add(&ever, 1);
+	for (int i = 0; i < MIXED; i++)
+		kit_expect(weft_spawn(&f[i], NULL, dead_or_alive,
+				   &is_dead[i]) == 0);
+	weft_yield();
+	weft_group_done(&woken);
+	weft_yield();
+}
+
+static void *fire_mixed(void *arg)
+{
+	static weft_fiber *f[MIXED];
+	struct wf_timers *timers = timers_of(arg);
+
+	start_mixed(f);
+	for (int i = 0; i < MIXED; i++)
+		kit_expect(wf_load_rlx(&f[i]->timer.in) == &timers->wheel);
+	(void)wf_timers_fire(timers, common + WF_NS_PER_S, SIZE_MAX);
+	kit_expect(wf_timers_next(timers) == INT64_MAX);
+	for (int i = 0; i < MIXED; i++) {
+		kit_expect(wf_load_rlx(&f[i]->timer.in) == NULL);
+		kit_expect(was_fired(f[i]) == !is_dead[i]);
+	}
+	weft_group_done(&ever);
+	for (int i = 0; i < MIXED; i++)
+		kit_expect(weft_join(f[i], NULL, WEFT_FOREVER) == 0);
+	return NULL;
+}
+
+/* One dead one at this place (ALL_ALIVE: none), and each nth. */
+static void play_mixed(int at, int nth)
+{
+	for (int i = 0; i < MIXED; i++)
+		is_dead[i] = i == at || (nth > 0 && i % nth == 0);
+	kit_play(fire_mixed, 1);
+}
+
+static void dead_ones_hold_nobody_up(void **state)
+{
+	static const int at[] = { ALL_ALIVE, 0, 1, 63, 64, 65, 127, 128, 191,
+		MIXED - 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++)
+		play_mixed(at[i], 0);
+	for (int nth = 1; nth < 4; nth++)
+		play_mixed(ALL_ALIVE, nth);
+}
+
+/*
  * The first may be late by a 256th of its wait; who has come by then ends with
  * it, though the key of its timer is later.  False: it took so long that the
  * monitor may have seen to it.
@@ -411,6 +494,7 @@ int main(void)
 		cmocka_unit_test(timers_of_ended_fibers_go_when_it_is_idle),
 		cmocka_unit_test(timers_need_not_be_empty_at_the_end),
 		cmocka_unit_test(all_that_are_due_fire),
+		cmocka_unit_test(dead_ones_hold_nobody_up),
 		cmocka_unit_test(those_that_are_due_do_not_overflow),
 		cmocka_unit_test(those_that_have_come_end_together),
 	};
