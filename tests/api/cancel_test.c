@@ -151,6 +151,93 @@ static void every_wait_is_told(void **state)
 	}
 }
 
+/*
+ * The deadline of a wait comes and makes its fiber ready; before the fiber runs
+ * it is cancelled.  Two fibers keep both workers busy meanwhile, so that the
+ * monitor fires the timer and nobody runs the fiber.
+ */
+static _Atomic(bool) hog_runs, hog_ends, was_cut;
+static int64_t late_ns;
+
+static void *hog(void *arg)
+{
+	atomic_store(&hog_runs, true);
+	while (!atomic_load(&hog_ends))
+		continue;
+	return arg;
+}
+
+static void *late_then_cut(void *arg)
+{
+	const struct point *p = arg;
+	int err = p->wait(weft_after(late_ns));
+	bool cut = atomic_load(&was_cut);
+
+	expect_result(p, __LINE__, err, cut ? -ECANCELED : -ETIMEDOUT);
+	if (cut)
+		expect_cut(p);
+	return arg;
+}
+
+/* Cancel f when its deadline has made it ready; false: it was too soon. */
+static bool cut_ready(weft_fiber *f)
+{
+	weft_time give_up = PATIENCE;
+
+	while (state_of(f) != WEFT_FIBER_WAITING) {
+		if (state_of(f) == WEFT_FIBER_DONE)
+			return false;
+		weft_yield();
+	}
+	while (state_of(f) == WEFT_FIBER_WAITING && weft_now() < give_up)
+		continue;
+	expect_eq(state_of(f), WEFT_FIBER_RUNNABLE);
+	expect_eq(weft_cancel(f), 0);
+	atomic_store(&was_cut, true);
+	return true;
+}
+
+/* Where all is slow it is late before it waits: then once more, with time. */
+static void *cut_when_late(void *arg)
+{
+	bool done = false;
+
+	for (late_ns = NS_PER_MS; !done && late_ns < NS_PER_S; late_ns *= 2) {
+		weft_fiber *hogs, *f;
+
+		atomic_store(&hog_runs, false);
+		atomic_store(&hog_ends, false);
+		atomic_store(&was_cut, false);
+		hogs = spawn(hog, NULL);
+		while (!atomic_load(&hog_runs))
+			continue;
+		f = spawn(late_then_cut, arg);
+		done = cut_ready(f);
+		atomic_store(&hog_ends, true);
+		join(f);
+		join(hogs);
+	}
+	expect(done);
+	return arg;
+}
+
+static void who_is_late_and_then_cut_is_cut(void **state)
+{
+	(void)state;
+	w.rt = rt_workers(2);
+	for (size_t i = 0; i < POINTS; i++) {
+		weft_fiber *f;
+
+		world_open();
+		f = spawn_here(cut_when_late, (void *)&points[i]);
+		assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
+		assert_expected();
+		expect_unharmed(&points[i]);
+		world_close();
+	}
+	rt_end(w.rt);
+}
+
 /* ------------------------------------------------------------------------ */
 /* Who need not wait is not told. */
 
@@ -529,6 +616,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_wait_is_told),
+		cmocka_unit_test(who_is_late_and_then_cut_is_cut),
 		cmocka_unit_test(a_call_that_need_not_wait_succeeds),
 		cmocka_unit_test(a_shield_hides_it),
 		cmocka_unit_test(a_shield_is_of_fibers),

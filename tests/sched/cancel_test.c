@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "sched/runtime.h"
+#include "sched/timers.h"
 #include "sched/wait.h"
 #include "stress/sched_kit.h"
 
@@ -92,6 +93,45 @@ static void a_shield_keeps_it_up(void **state)
 	kit_play(shields, 1);
 }
 
+/*
+ * Its deadline has made it ready, and then it is cancelled: it has not run in
+ * between, because there is one worker and this is what that runs.
+ */
+static weft_time deadline;
+
+static void *is_late(void *arg)
+{
+	kit_expect(weft_group_wait(&never, deadline) == -ECANCELED);
+	return arg;
+}
+
+static void *cancels_one_that_is_late(void *arg)
+{
+	struct weft_rt *rt = arg;
+	weft_fiber *f;
+
+	weft_group_add(&never, 1);
+	deadline = weft_after(500 * WF_NS_PER_S);
+	kit_expect(weft_spawn(&f, NULL, is_late, NULL) == 0);
+	weft_yield();
+	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_PARKED);
+	(void)wf_timers_fire(&rt->procs[0].timers,
+		deadline + WF_NS_PER_S, SIZE_MAX);
+	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_CLAIMED);
+	kit_expect(wf_load_rlx(&f->wait) & WF_WAIT_LATE);
+	kit_expect(weft_cancel(f) == 0);
+	kit_expect(!(wf_load_rlx(&f->wait) & WF_WAIT_CUT));
+	kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
+	weft_group_done(&never);
+	return NULL;
+}
+
+static void one_that_is_late_is_cut_all_the_same(void **state)
+{
+	(void)state;
+	kit_play(cancels_one_that_is_late, 1);
+}
+
 static void a_thread_has_no_shield(void **state)
 {
 	(void)state;
@@ -105,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_is_cut_short),
 		cmocka_unit_test(a_shield_keeps_it_up),
+		cmocka_unit_test(one_that_is_late_is_cut_all_the_same),
 		cmocka_unit_test(a_thread_has_no_shield),
 	};
 

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "base/units.h"
 #include "sched/timers.h"
 
 static struct {
@@ -564,6 +565,102 @@ static void timer_abroad(void *arg)
 	desk_run(&s.desk, arg ? 2 : 1);
 }
 
+/*
+ * The thread for timers sleeps until a far deadline when a near one is set: it
+ * must be told.  Both fibers run on that thread when they are woken, so no time
+ * passes from there to their look at the clock.  When all is quiet the thread
+ * knows of both; if the far deadline has not come by then, the near one must
+ * come before it.
+ */
+#define FAR_NS (3600 * WF_NS_PER_S)
+
+static void *sleeps_far(void *arg)
+{
+	int err = weft_sleep_until(s.deadline);
+
+	weft_sim_assert(err == 0, "sleep: %d", err);
+	return arg;
+}
+
+static void *sleeps_near(void *arg)
+{
+	int err = weft_sleep(1000);
+	bool in_time = weft_now() < s.deadline;
+
+	weft_sim_assert(err == 0, "sleep: %d", err);
+	weft_sim_assert(in_time || wf_load_rlx(&s.step) == 0,
+		"a near deadline was kept only when a far one had come");
+	return arg;
+}
+
+static void timer_told(void *arg)
+{
+	weft_fiber *f[2];
+
+	(void)arg;
+	s.deadline = weft_after(FAR_NS);
+	f[0] = spawn_on(weft_inline(), sleeps_far, NULL);
+	weft_sim_quiesce();
+	f[1] = spawn_on(weft_inline(), sleeps_near, NULL);
+	weft_sim_quiesce();
+	wf_store_rlx(&s.step, weft_now() < s.deadline);
+	for (int i = 1; i >= 0; i--) {
+		int err = weft_join(f[i], NULL, WEFT_FOREVER);
+
+		weft_sim_assert(err == 0, "join: %d", err);
+	}
+}
+
+/*
+ * One thread serves both fibers.  The second does not let go of it until the
+ * deadline of the first has made that ready, and then cancels it: it runs only
+ * after that, and learns that it was cancelled.  Unless the deadline came
+ * before the second began.
+ */
+static void *late_then_cut(void *arg)
+{
+	int err;
+
+	s.deadline = weft_after(50 * WF_NS_PER_US);
+	err = weft_group_wait(&s.other, s.deadline);
+	weft_sim_assert(
+		err == (wf_load_rlx(&s.step) ? -ECANCELED : -ETIMEDOUT),
+		"late, then cut: %d", err);
+	desk_leave(&s.desk);
+	return arg;
+}
+
+static void *cuts_when_late(void *arg)
+{
+	_Atomic(uint32_t) never = 0;
+	weft_fiber_info info;
+
+	/* It blocks its thread. */
+	do {
+		(void)wf_os_futex_wait(&never, 0, s.deadline + 1);
+		weft_sim_yield();
+		weft_fiber_look(s.fiber, &info);
+	} while (info.state == WEFT_FIBER_WAITING);
+	(void)weft_cancel(s.fiber);
+	wf_store_rlx(&s.step, 1);
+	desk_leave(&s.desk);
+	return arg;
+}
+
+static void timer_late_then_cut(void *arg)
+{
+	int err;
+
+	(void)arg;
+	weft_group_add(&s.other, 1);
+	desk_open(&s.desk, 2);
+	s.fiber = spawn_on(&s.desk.executor, late_then_cut, NULL);
+	desk_root(&s.desk, cuts_when_late, NULL);
+	desk_run(&s.desk, 1);
+	err = weft_join(s.fiber, NULL, WEFT_NOW);
+	weft_sim_assert(err == 0, "join: %d", err);
+}
+
 static void *last_of_all(void *arg)
 {
 	weft_time at = weft_after(1000);
@@ -683,6 +780,8 @@ static const struct scenario table[] = {
 	{ .name = "timer/abroad", .body = timer_abroad },
 	{ .name = "timer/abroad-two", .body = timer_abroad, .arg = YES },
 	{ .name = "timer/abroad-wake", .body = timer_abroad_wake },
+	{ .name = "timer/told", .body = timer_told },
+	{ .name = "timer/late-then-cut", .body = timer_late_then_cut },
 	{ .name = "timer/last", .body = timer_last },
 	{ .name = "timer/last-joined", .body = timer_last, .arg = YES },
 	{ .name = "timer/homes", .body = timer_homes },
