@@ -182,6 +182,26 @@ static void cancel_first(unsigned i)
 /* ------------------------------------------------------------------------ */
 /* Mutex. */
 
+/* The bits of its word, as sync/mutex.c has them. */
+enum { LOCKED = 2, WOKEN = 4, HANDOFF = 8, BITS = 15 };
+
+/* (M1) and (M2) of sync/mutex.c, at every step. */
+static void mutex_check(void *arg)
+{
+	struct box *box = s.box;
+	unsigned long long word;
+
+	(void)arg;
+	if (box == NULL)
+		return;
+	word = wf_load_rlx((_Atomic(uint64_t) *)&box->mutex.word_);
+	weft_sim_assert((word & ~BITS) == 0 || (word & (LOCKED | WOKEN)),
+		"(M1) somebody waits and nobody will wake it: %#llx", word);
+	weft_sim_assert(!(word & HANDOFF) ||
+			(word & (LOCKED | WOKEN)) == LOCKED,
+		"(M2) handed over while others may take it: %#llx", word);
+}
+
 static void mutex_free_box(struct box *box)
 {
 	weft_sim_assert(box->mutex.word_ == 0 && box->mutex.owner_ == 0,
@@ -342,6 +362,37 @@ static void mutex_hungry(void *arg)
 	else
 		PLAY(mutex_first, mutex_hog, mutex_once);
 	check_first();
+}
+
+/*
+ * Two wait for one that lets go and takes it again, several times; more than
+ * patience passes at any step, because somebody sleeps for that long.  One may
+ * come to wait again that was not woken, while the other is the WOKEN one.
+ */
+static void mutex_again(unsigned i)
+{
+	struct box *box = s.box;
+
+	(void)i;
+	for (int n = 0; n < 3; n++) {
+		weft_mutex_lock(&box->mutex);
+		reach(1);
+		change(box);
+		weft_mutex_unlock(&box->mutex);
+	}
+	mutex_once(i);
+}
+
+static void let_time_pass(unsigned i)
+{
+	(void)i;
+	(void)weft_sleep_until(s.then);
+}
+
+static void mutex_refused(void *arg)
+{
+	begin(arg, 3);
+	PLAY(mutex_again, mutex_once, mutex_once, let_time_pass);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -657,38 +708,42 @@ static void spin_free(void *arg)
 /* ------------------------------------------------------------------------ */
 
 #define HOW(flags) .arg = (void *)(uintptr_t)(flags)
+#define MUTEX(flags) HOW(flags), .opts.invariant = mutex_check
 
 static const struct scenario table[] = {
-	{ .name = "mutex/free", .body = mutex_free, HOW(THREADS) },
-	{ .name = "mutex/free-fibers", .body = mutex_free, HOW(FIBERS) },
-	{ .name = "mutex/free-mixed", .body = mutex_free, HOW(MIXED) },
-	{ .name = "mutex/two", .body = mutex_two, HOW(THREADS) },
-	{ .name = "mutex/two-fibers", .body = mutex_two, HOW(FIBERS) },
-	{ .name = "mutex/two-mixed", .body = mutex_two, HOW(MIXED) },
-	{ .name = "mutex/three", .body = mutex_three, HOW(THREADS) },
+	{ .name = "mutex/free", .body = mutex_free, MUTEX(THREADS) },
+	{ .name = "mutex/free-fibers", .body = mutex_free, MUTEX(FIBERS) },
+	{ .name = "mutex/free-mixed", .body = mutex_free, MUTEX(MIXED) },
+	{ .name = "mutex/two", .body = mutex_two, MUTEX(THREADS) },
+	{ .name = "mutex/two-fibers", .body = mutex_two, MUTEX(FIBERS) },
+	{ .name = "mutex/two-mixed", .body = mutex_two, MUTEX(MIXED) },
+	{ .name = "mutex/three", .body = mutex_three, MUTEX(THREADS) },
 	{ .name = "mutex/three-fibers",
 		.body = mutex_three,
-		HOW(FIBERS | HASTY) },
-	{ .name = "mutex/try", .body = mutex_try, HOW(THREADS) },
-	{ .name = "mutex/try-mixed", .body = mutex_try, HOW(MIXED) },
-	{ .name = "mutex/loser", .body = mutex_loser, HOW(TIMED) },
+		MUTEX(FIBERS | HASTY) },
+	{ .name = "mutex/try", .body = mutex_try, MUTEX(THREADS) },
+	{ .name = "mutex/try-mixed", .body = mutex_try, MUTEX(MIXED) },
+	{ .name = "mutex/loser", .body = mutex_loser, MUTEX(TIMED) },
 	{ .name = "mutex/loser-fibers",
 		.body = mutex_loser,
-		HOW(FIBERS | TIMED) },
+		MUTEX(FIBERS | TIMED) },
 	{ .name = "mutex/loser-mixed",
 		.body = mutex_loser,
-		HOW(MIXED | TIMED) },
-	{ .name = "mutex/cancel", .body = mutex_loser, HOW(7u | CANCEL) },
-	{ .name = "mutex/cancel-mixed", .body = mutex_loser, HOW(1u | CANCEL) },
-	{ .name = "mutex/hungry", .body = mutex_hungry, HOW(THREADS) },
-	{ .name = "mutex/hungry-timed", .body = mutex_hungry, HOW(TIMED) },
-	{ .name = "mutex/hungry-fibers", .body = mutex_hungry, HOW(FIBERS) },
+		MUTEX(MIXED | TIMED) },
+	{ .name = "mutex/cancel", .body = mutex_loser, MUTEX(7u | CANCEL) },
+	{ .name = "mutex/cancel-mixed",
+		.body = mutex_loser,
+		MUTEX(1u | CANCEL) },
+	{ .name = "mutex/hungry", .body = mutex_hungry, MUTEX(THREADS) },
+	{ .name = "mutex/hungry-timed", .body = mutex_hungry, MUTEX(TIMED) },
+	{ .name = "mutex/hungry-fibers", .body = mutex_hungry, MUTEX(FIBERS) },
 	{ .name = "mutex/hungry-late",
 		.body = mutex_hungry,
-		HOW(FIBERS | TIMED) },
+		MUTEX(FIBERS | TIMED) },
 	{ .name = "mutex/hungry-cancel",
 		.body = mutex_hungry,
-		HOW(7u | CANCEL) },
+		MUTEX(7u | CANCEL) },
+	{ .name = "mutex/refused", .body = mutex_refused, MUTEX(THREADS) },
 
 	{ .name = "rwlock/write-free",
 		.body = rwlock_write_free,
