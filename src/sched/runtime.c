@@ -22,7 +22,6 @@
 
 #define WF_RT_LINGER_NS (30 * WF_NS_PER_S)
 #define WF_RT_WAKE_NS (30 * WF_NS_PER_US) /* until it was measured */
-#define WF_RT_REWALK_NS (10 * WF_NS_PER_MS)
 
 /*
  * A thread that runs tasks of a runtime or of another executor ends.  What it
@@ -363,8 +362,8 @@ int weft_rt_shutdown(weft_rt *rt)
 	wf_unlock(&rt->outside.lock);
 	if (!before) {
 		/*
-		 * From here on whoever spawned a fiber that the walk does not
-		 * find will see the flag when that waits.
+		 * One walk is enough: a wait that it does not find begins after
+		 * the fence, and its fiber sees the flag (sched/wait.c, begin).
 		 */
 		wf_cut_fence(rt);
 		wf_fiber_pool_walk(&rt->fibers, cancel, NULL);
@@ -379,17 +378,12 @@ static int wait_fibers(struct weft_rt *rt, weft_time deadline)
 	for (;;) {
 		/* [pair: rt.ended] What ended before is counted. */
 		uint32_t seen = wf_load_acq(&rt->ended);
-		int64_t now = wf_os_now_ns();
-		int64_t until = wf_time_add(now, WF_RT_REWALK_NS);
 
 		if (wf_rt_fibers(rt) == 0)
 			return 0;
-		if (deadline <= now)
+		if (deadline <= wf_os_now_ns())
 			return -ETIMEDOUT;
-		if (wf_os_futex_wait(&rt->ended, seen,
-			    until < deadline ? until : deadline) == -ETIMEDOUT)
-			/* Nothing moves: was one spawned while we walked? */
-			wf_fiber_pool_walk(&rt->fibers, cancel, NULL);
+		(void)wf_os_futex_wait(&rt->ended, seen, deadline);
 	}
 }
 
