@@ -120,16 +120,22 @@ wf_inline int hand_over_fast(
 	return 0;
 }
 
+/* The channel is closed: a call that need not wait.  Gives the lock back. */
+static wf_noinline int broken(weft_chan *c)
+{
+	unlock(c);
+	wf_wait_not();
+	return -EPIPE;
+}
+
 /* Holding the lock, and give it back. */
 wf_inline int send_locked(weft_chan *c, const void *v)
 {
 	size_t bytes = c->elem_bytes;
 	struct wf_chan_node *n;
 
-	if (wf_unlikely(is_closed(c))) {
-		unlock(c);
-		return -EPIPE;
-	}
+	if (wf_unlikely(is_closed(c)))
+		return broken(c);
 	n = claim(c, WF_CHAN_RECV);
 	if (n != NULL) {
 		unlock_taken(c, WF_CHAN_RECV);
@@ -172,15 +178,15 @@ wf_inline int recv_locked(weft_chan *c, void *v)
 {
 	size_t bytes = c->elem_bytes;
 	struct wf_chan_node *n;
-	int err;
 
 	if (c->count != 0)
 		return take_oldest(c, v);
 	n = claim(c, WF_CHAN_SEND);
 	if (n == NULL) {
-		err = is_closed(c) ? -EPIPE : -EAGAIN;
+		if (is_closed(c))
+			return broken(c);
 		unlock(c);
-		return err;
+		return -EAGAIN;
 	}
 	unlock_taken(c, WF_CHAN_SEND);
 	return hand_over_fast(n, v, n->value, bytes);
