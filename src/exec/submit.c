@@ -14,6 +14,7 @@
 #include "sched/home.h"
 #include "sched/thread.h"
 #include "sched/visit.h"
+#include "sched/wait.h"
 
 /* ------------------------------------------------------------------------ */
 /* A function as a task. */
@@ -155,10 +156,16 @@ static const struct {
 
 int weft_executor_destroy(weft_executor *e)
 {
+	int err;
+
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (e->submit != kinds[i].submit)
 			continue;
-		return wf_visit_is_inside(e) ? -EDEADLK : kinds[i].destroy(e);
+		if (wf_visit_is_inside(e))
+			return -EDEADLK;
+		err = kinds[i].destroy(e);
+		wf_wait_not();
+		return err;
 	}
 	return -EINVAL;
 }

@@ -342,14 +342,22 @@ int weft_suspend(struct weft_awaiter *a)
 {
 	struct wf_thread *t = wf_enter();
 	weft_fiber *f = t ? t->current : NULL;
+	uint32_t budget;
 	int refused;
 
 	if (f == NULL)
 		return -EPERM;
+	budget = t->budget;
 	wf_fiber_use(f);
 	wf_fiber_note(f, wf_suspend_name, a, wf_thread_clock(t));
 	refused = wf_suspend(t, f, a);
 	wf_store_rlx(&f->waits_for, NULL);
+	/* To be refused is not a wait: the budget is what it was, less one. */
+	if (refused) {
+		t = wf_os_self();
+		t->budget = budget;
+		wf_spend(t, f);
+	}
 	return refused;
 }
 
