@@ -85,8 +85,9 @@ WEFT_API WEFT_MUST_CHECK int weft_spawn(weft_fiber **f,
  *
  * Returns 0 and the handle is gone; -ETIMEDOUT at the deadline; -ECANCELED if
  * the calling fiber was cancelled and f has not ended; -EDEADLK if f is the
- * caller.  On an error the handle is as before.  A cancelled caller whose child
- * runs right here gets 0.
+ * caller; -EAGAIN if, on an executor that is not a runtime's, no thread could
+ * be started to watch the deadline.  On an error the handle is as before.  A
+ * cancelled caller whose child runs right here gets 0.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  * Order:   everything f did happens before the return of 0.

@@ -48,7 +48,8 @@ WEFT_API void weft_group_done(weft_group *g);
  *
  * Returns 0, and the group may be freed or used anew at once; -ETIMEDOUT at the
  * deadline; -ECANCELED if the calling fiber was cancelled and would have to
- * wait.
+ * wait; -EAGAIN if, on an executor that is not a runtime's, no thread could be
+ * started to watch the deadline.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  */

@@ -44,9 +44,10 @@ WEFT_API void weft_mutex_lock(weft_mutex *m);
  * Lock m, waiting no later than deadline; with WEFT_NOW, only if it is free.
  *
  * Returns 0 with m held; -ETIMEDOUT at the deadline; -ECANCELED if it would
- * have to wait and the calling fiber was cancelled.  On an error m is not held
- * by this call.  To lock what one holds already times out, or without a
- * deadline is misuse: one line, abort.
+ * have to wait and the calling fiber was cancelled; -EAGAIN if, on an executor
+ * that is not a runtime's, no thread could be started to watch the deadline.
+ * On an error m is not held by this call.  To lock what one holds already times
+ * out, or without a deadline is misuse: one line, abort.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  * Order:   on 0, everything before the unlock that let us in happens before.

@@ -231,8 +231,9 @@ WEFT_API weft_executor *weft_rt_executor(weft_rt *rt);
 /*
  * weft_go and weft_spawn (weft/fiber.h), into rt, from any thread.
  *
- * Return 0; -ENOMEM; -ESHUTDOWN; -EINVAL if fn is NULL, spawn also for a bad
- * attribute.
+ * Return 0; -ENOMEM; -ESHUTDOWN; -EINVAL if fn is NULL; weft_rt_spawn returns
+ * -EINVAL also for a bad attribute, and for an a->executor that is not rt's
+ * (NULL is right).
  *
  * Context: any.  Never switches.
  */

@@ -45,7 +45,9 @@ WEFT_API void weft_rwlock_rdlock(weft_rwlock *l);
  * it need not wait.
  *
  * Returns 0 with l held; -ETIMEDOUT at the deadline; -ECANCELED if it would
- * have to wait and the calling fiber was cancelled.  On an error l is not held.
+ * have to wait and the calling fiber was cancelled; -EAGAIN if, on an executor
+ * that is not a runtime's, no thread could be started to watch the deadline.
+ * On an error l is not held.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  * Order:   on 0, as weft_rwlock_rdlock.
@@ -77,7 +79,9 @@ WEFT_API void weft_rwlock_wrlock(weft_rwlock *l);
  * is free.  A writer that gives up lets those readers go on that it held back.
  *
  * Returns 0 with l held; -ETIMEDOUT at the deadline; -ECANCELED if it would
- * have to wait and the calling fiber was cancelled.  On an error l is not held.
+ * have to wait and the calling fiber was cancelled; -EAGAIN if, on an executor
+ * that is not a runtime's, no thread could be started to watch the deadline.
+ * On an error l is not held.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  * Order:   on 0, as weft_rwlock_wrlock.

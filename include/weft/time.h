@@ -8,6 +8,12 @@
  * that its deadline has just passed: it gives way, and what happens meanwhile
  * may still be in time.)
  *
+ * In a fiber on an executor that is not a runtime's (weft/task.h), a wait until
+ * a deadline, its own or an inherited one, needs a thread that watches it: one
+ * for the whole process, started when it is needed first.  If the system
+ * refuses that thread, the call returns -EAGAIN and has done nothing.  Try
+ * again later, or wait with WEFT_FOREVER and without a scope's deadline.
+ *
  * A wait never ends by its deadline before that has come.  It may end a little
  * later, so that fibers whose deadlines are close together wake together: by at
  * most a 256th of how long the wait was to last, and about half a millisecond
