@@ -121,6 +121,25 @@ static void what_could_be_stolen_keeps_a_searcher_up(void **state)
 	expect_asleep(1, true);
 }
 
+/* Whichever has it; the searcher may be the first and the last, too. */
+static void whoever_has_it(void **state)
+{
+	enum { PROCS = 3 };
+
+	(void)state;
+	for (uint32_t i = 0; i < PROCS * PROCS; i++) {
+		uint32_t searcher = i % PROCS, victim = i / PROCS;
+
+		if (searcher == victim)
+			continue;
+		kit_close();
+		kit_open(PROCS, 0);
+		kit_fill(victim, 2);
+		wf_store_rlx(&kit.procs[victim].coarse, true);
+		expect_up(searcher, true);
+	}
+}
+
 static void work_of_another_group_keeps_it_up(void **state)
 {
 	(void)state;
@@ -128,6 +147,17 @@ static void work_of_another_group_keeps_it_up(void **state)
 	kit_open(4, 2);
 	kit_inject(1, 1);
 	expect_up(1, false);
+	/* Of three, each one's keeps up each. */
+	for (uint32_t i = 0; i < 6 * 3; i++) {
+		uint32_t proc = i % 6;
+
+		kit_close();
+		kit_open(6, 2);
+		kit_inject(i / 6, 1);
+		assert_true(park(proc, false));
+		assert_false(wf_load_rlx(&kit.procs[proc].group->sleeping) &
+			kit.procs[proc].bit);
+	}
 }
 
 /* ------------------------------------------------------------------------ */
@@ -348,6 +378,7 @@ int main(void)
 		TEST(a_task_in_the_global_queue_keeps_it_up),
 		TEST(it_stops_searching_first),
 		TEST(what_could_be_stolen_keeps_a_searcher_up),
+		TEST(whoever_has_it),
 		TEST(work_of_another_group_keeps_it_up),
 		TEST(one_that_is_woken_goes_on),
 		TEST(it_ends_when_the_runtime_does),

@@ -234,6 +234,23 @@ static void the_joiner_of_the_last_is_waited_for(void **state)
 
 static _Atomic(size_t) ran;
 
+/* It takes locks to make one later, so all are there from the beginning. */
+static void without_locks_all_threads_are_made_at_once(void **state)
+{
+	weft_policy policy = { .locks = WEFT_LOCKS_NONE };
+
+	(void)state;
+	for (uint32_t workers = 1; workers <= 4; workers++) {
+		weft_config cfg = { .workers = workers, .policy = &policy };
+
+		rt = kit_start(&cfg);
+		assert_int_equal(wf_load_rlx(&rt->threads), workers);
+		for (uint32_t i = 0; i < workers; i++)
+			assert_non_null(wf_load_rlx(&rt->procs[i].thread));
+		kit_stop(rt);
+	}
+}
+
 static void count_run(weft_task *task)
 {
 	(void)task;
@@ -271,6 +288,7 @@ int main(void)
 		cmocka_unit_test(a_stop_that_times_out_frees_nothing),
 		cmocka_unit_test(the_waker_of_the_last_is_waited_for),
 		cmocka_unit_test(the_joiner_of_the_last_is_waited_for),
+		cmocka_unit_test(without_locks_all_threads_are_made_at_once),
 		cmocka_unit_test(what_was_accepted_runs_before_the_end),
 	};
 

@@ -185,6 +185,33 @@ static void so_does_the_one_in_the_slot(void **state)
 	expect_alone_only_from_who_computes(true);
 }
 
+/* Each may be the thief, and each other one the victim. */
+static void so_with_each_thief_and_victim(void **state)
+{
+	enum { PROCS = 3 };
+
+	(void)state;
+	for (uint32_t i = 0; i < PROCS * PROCS; i++) {
+		struct wf_proc *thief = &kit.procs[i % PROCS];
+		uint32_t v = i / PROCS;
+
+		if (i % PROCS == v)
+			continue;
+		begin(PROCS);
+		wf_bump(&kit.procs[v].counters.ticks, 5);
+		wf_search_begin(&search, thief);
+		wf_bump(&kit.procs[v].counters.ticks, 1);
+		kit_fill(v, 1);
+		wait_long();
+		/* The owner has picked since the search began. */
+		assert_null(wf_search_round(&search, true));
+		wf_search_begin(&search, thief);
+		wait_long();
+		assert_non_null(wf_search_round(&search, true));
+		kit_close();
+	}
+}
+
 /* A search that found nothing alone has no reason to wait. */
 static void an_empty_victim_is_not_waited_for(void **state)
 {
@@ -460,6 +487,7 @@ int main(void)
 		cmocka_unit_test(many_are_known_to_be_divided),
 		cmocka_unit_test(a_lone_task_stays_with_an_owner_that_picks),
 		cmocka_unit_test(so_does_the_one_in_the_slot),
+		cmocka_unit_test(so_with_each_thief_and_victim),
 		cmocka_unit_test(an_empty_victim_is_not_waited_for),
 		cmocka_unit_test(fine_tasks_stay_behind_a_shut_gate),
 		cmocka_unit_test(

@@ -168,6 +168,30 @@ static void a_neighbour_group_stands_in(void **state)
 		wf_load_rlx(&kit.groups[0].sleeping), kit.groups[0].all);
 }
 
+/* Of three groups only one other has a thread; whichever it is, it comes. */
+static void any_other_group_stands_in(void **state)
+{
+	enum { GROUPS = 3, EACH = 2 };
+
+	(void)state;
+	for (uint32_t i = 0; i < GROUPS * GROUPS; i++) {
+		uint32_t needs = i % GROUPS, stands_in = i / GROUPS;
+
+		if (needs == stands_in)
+			continue;
+		kit_close();
+		kit_open(GROUPS * EACH, EACH);
+		kit.rt.config.max_threads = 0;
+		for (uint32_t k = 0; k < GROUPS * EACH; k++)
+			if (k / EACH != stands_in)
+				wf_store_rlx(&kit.procs[k].thread, NULL);
+		kit_inject(needs, 1);
+		wf_wake_for_outside(&kit.groups[needs]);
+		assert_true(kit_was_woken(stands_in * EACH));
+		assert_int_equal(kit_woken(), 0);
+	}
+}
+
 /* A wake costs 30 us here, so a backlog must be worth more than 60. */
 static void coarse_tasks_from_inside(void **state)
 {
@@ -484,6 +508,7 @@ int main(void)
 		TEST(where_no_thread_can_be_made_all_sleep_on),
 		TEST(a_task_from_outside),
 		TEST(a_neighbour_group_stands_in),
+		TEST(any_other_group_stands_in),
 		TEST(coarse_tasks_from_inside),
 		TEST(a_searcher_that_found_something),
 		TEST(a_task_wakes_by_other_rules),
