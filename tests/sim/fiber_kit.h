@@ -158,6 +158,9 @@ void yield_stolen(void *arg);
 void yield_exceptions(void *arg);
 void yield_computes(void *arg);
 void yield_fair(void *arg);
+void yield_polls(void *arg);
+void yield_joins(void *arg);
+void yield_spills(void *arg);
 
 void look_race(void *arg);
 void look_inline(void *arg);

@@ -117,6 +117,9 @@ static const struct scenario table[] = {
 		.body = yield_computes,
 		.arg = NUMBER(DUO_COARSE | DUO_FENCED) },
 	{ .name = "yield/fair", .body = yield_fair },
+	{ .name = "yield/polls", .body = yield_polls },
+	{ .name = "yield/joins", .body = yield_joins },
+	{ .name = "yield/spills", .body = yield_spills },
 
 	{ .name = "look/ends", .body = look_race },
 	{ .name = "look/waits", .body = look_race, .arg = NUMBER(1) },

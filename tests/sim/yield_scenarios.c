@@ -5,6 +5,8 @@
  */
 #include "sim/fiber_kit.h"
 
+#include <errno.h>
+
 #include "os/cxx.h"
 #include "os/os.h"
 #include "sched/wake.h"
@@ -268,4 +270,139 @@ void yield_fair(void *arg)
 	duo_run();
 	weft_sim_assert(others_ran(), "somebody did not run");
 	close_all();
+}
+
+/* ------------------------------------------------------------------------ */
+/*
+ * One worker: whoever never gives way keeps all others from running.  These
+ * are whole runtimes, for the seeded bugs of tests/sim/bugs.txt.
+ */
+
+enum { ENDED = 8, SPILLS = 6, SPILL_ROUNDS = 4, SPILL_PICKS = 200 };
+
+static struct {
+	bool other_ran;
+	bool over;
+	unsigned runs; /* of those that fill the queue */
+} one;
+
+static void *other(void *arg)
+{
+	one.other_ran = true;
+	return arg;
+}
+
+static weft_fiber *spawn_one(void *(*fn)(void *))
+{
+	weft_fiber *f = NULL;
+	int err = weft_spawn(&f, NULL, fn, NULL);
+
+	weft_sim_assert(err == 0, "spawn: %d", err);
+	return f;
+}
+
+static void join_one(weft_fiber *f)
+{
+	int err = weft_join(f, NULL, WEFT_FOREVER);
+
+	weft_sim_assert(err == 0, "join: %d", err);
+}
+
+static void run_one(int (*fn)(void *))
+{
+	weft_config cfg = { .workers = 1,
+		.coop_budget = 3,
+		.local_capacity = 2,
+		.global_tick = 3,
+		.spin_ns = -1 };
+	int err = weft_run(&cfg, fn, NULL);
+
+	weft_sim_assert(err == 0, "it ended with %d", err);
+}
+
+/* A select that only looks, until the other one has run. */
+static int polls(void *arg)
+{
+	weft_event event = { 0 };
+	weft_case cases[2] = { { .op = WEFT_EVENT, .obj = &event },
+		{ .op = WEFT_EVENT, .obj = &event } };
+	weft_fiber *f = spawn_one(other);
+
+	(void)arg;
+	while (!one.other_ran) {
+		int err = weft_select(cases, 2, WEFT_NOW);
+
+		weft_sim_assert(err == -ETIMEDOUT, "select: %d", err);
+	}
+	join_one(f);
+	return 0;
+}
+
+void yield_polls(void *arg)
+{
+	(void)arg;
+	run_one(polls);
+}
+
+static void *ends(void *arg)
+{
+	return arg;
+}
+
+/* More joins of fibers that have ended than its budget is. */
+static int joins_ended(void *arg)
+{
+	weft_fiber *ended[ENDED], *f;
+
+	(void)arg;
+	for (int i = 0; i < ENDED; i++)
+		ended[i] = spawn_one(ends);
+	weft_yield();
+	f = spawn_one(other);
+	for (int i = 0; i < ENDED; i++)
+		join_one(ended[i]);
+	weft_sim_assert(one.other_ran, "it did not give way");
+	join_one(f);
+	return 0;
+}
+
+void yield_joins(void *arg)
+{
+	(void)arg;
+	run_one(joins_ended);
+}
+
+/* One of more than the queue holds: it starts itself anew. */
+static void spills(void *arg)
+{
+	int err;
+
+	one.runs++;
+	if (one.over)
+		return;
+	err = weft_go(spills, arg);
+	weft_sim_assert(err == 0, "go: %d", err);
+	weft_sim_assert(
+		one.runs < SPILL_ROUNDS * SPILL_PICKS, "the yielder starves");
+}
+
+static int yields_beside(void *arg)
+{
+	for (int i = 0; i < SPILLS; i++)
+		spills(arg);
+	for (int i = 0; i < SPILL_ROUNDS; i++) {
+		unsigned before = one.runs;
+
+		weft_yield();
+		weft_sim_assert(one.runs - before <= SPILL_PICKS,
+			"%u picks until it runs", one.runs - before);
+	}
+	one.over = true;
+	return 0;
+}
+
+void yield_spills(void *arg)
+{
+	(void)arg;
+	run_one(yields_beside);
 }
