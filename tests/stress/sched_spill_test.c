@@ -12,6 +12,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "sched/pick.h"
 #include "stress/sched_kit.h"
 
 enum { SPILL_MAX = 100, SPILL_YIELDERS = 3, SPILL_YIELDS = 200 };
@@ -94,15 +95,6 @@ static void *spill_over(void *arg)
 	return arg;
 }
 
-/* B of sched/pick.h, for one processor on which r are ready. */
-static size_t bound_of(const weft_config *c, size_t r)
-{
-	size_t tick = wf_max_size(c->global_tick, 2);
-
-	return (c->lifo_budget + 1) *
-		(2 * c->local_capacity + 2 * r + tick * (r + 1));
-}
-
 static void spill_with(const weft_config *c, size_t others, unsigned how)
 {
 	weft_fiber *f;
@@ -111,7 +103,7 @@ static void spill_with(const weft_config *c, size_t others, unsigned how)
 	spill = (struct spill){ .others = others };
 	spill.fibers = how & 1;
 	spill.yielders = how & 2 ? SPILL_YIELDERS : 1;
-	spill.bound = bound_of(c, others + spill.yielders);
+	spill.bound = wf_pick_bound(c, 1, others + spill.yielders);
 	spill.wanted = kit_rounds(SPILL_YIELDS);
 	rt = kit_start(c);
 	spill.executor = weft_rt_executor(rt);
