@@ -253,6 +253,16 @@ static int ready_join(unsigned n)
 	return weft_join(f, NULL, n % 2 ? WEFT_FOREVER : WEFT_NOW);
 }
 
+/* One that has ended on an executor that is not a runtime's. */
+static int ready_join_abroad(unsigned n)
+{
+	weft_fiber_attr a = { .executor = weft_inline() };
+	weft_fiber *f = NULL;
+
+	expect_eq(weft_spawn(&f, &a, echo, NULL), 0);
+	return weft_join(f, NULL, n % 2 ? WEFT_FOREVER : WEFT_NOW);
+}
+
 static int ready_event(unsigned n)
 {
 	(void)n;
@@ -407,6 +417,7 @@ static const struct ready_row {
 	{ "weft_select", select_event, 0 },
 	{ "weft_select", select_join, 0 },
 	{ "weft_join", ready_join, 0 },
+	{ "weft_join", ready_join_abroad, 0 },
 	{ "weft_event_wait", ready_event, 0 },
 	{ "weft_group_wait", ready_group, 0 },
 	{ "weft_mutex_lock", ready_mutex, 0 },
