@@ -37,7 +37,7 @@ void wf_fiber_pool_close(struct wf_fiber_pool *pool)
 static struct wf_slab *slab_map(struct wf_fiber_pool *pool)
 {
 	struct wf_slab *slab;
-	void *mapping;
+	void *mapping = NULL;
 	uintptr_t at;
 
 	if (wf_os_vm_map(&mapping, 2 * WF_SLAB_BYTES) != 0)

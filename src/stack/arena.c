@@ -25,7 +25,7 @@ int wf_arena_map(struct wf_arena **a, unsigned cls, size_t bytes)
 	struct wf_stack_class shape = wf_stack_class_make(cls, page);
 	uint32_t count = (uint32_t)wf_min_size(
 		wf_max_size(1, bytes / shape.stride), UINT32_MAX);
-	void *memory;
+	void *memory = NULL;
 	int err;
 
 	header =

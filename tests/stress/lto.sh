@@ -1,23 +1,47 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# lto.sh - fibers that migrate are right when the whole program is optimised as
-# one: -O3 and link-time optimisation, by every compiler that is installed.
+# lto.sh - link-time optimisation of the whole program, by every compiler that
+# is installed: the library gives no warning, and fibers that migrate are right.
 #
 # usage: lto.sh
 #
-# A compiler that sees through a call could keep what belongs to a thread across
-# it; the tests look for that, one in the library and one in code of users.
+# A compiler that sees through a call warns of what it cannot follow, and the
+# users of a static library see these warnings when they link.  It could also
+# keep what belongs to a thread across the call: the tests look for that, one in
+# the library and one in code of users.
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+warnings='-Wall -Wextra -Werror'
+
+configure() { # compiler, level
+	cmake -S "$here/../.." -B "$tmp/$1$2" -G Ninja \
+		-DCMAKE_C_COMPILER="$1" \
+		-DCMAKE_C_FLAGS_RELEASE="$2 -g -flto" \
+		-DWEFT_TESTS=ON >/dev/null
+}
+
+# All files of the library at once, in a user's program.
+link_user() { # compiler, level
+	local lib=$tmp/$1$2/libweft.a
+
+	cmake --build "$tmp/$1$2" --target weft_static >/dev/null
+	# shellcheck disable=SC2086
+	"$1" "$2" -flto $warnings -I"$here/../../include" \
+		"$here/../install/main.c" -Wl,--whole-archive "$lib" \
+		-Wl,--no-whole-archive -pthread -o "$tmp/user"
+	"$tmp/user"
+}
 
 for cc in gcc clang; do
-	echo "--- $cc"
-	cmake -S "$here/../.." -B "$tmp/$cc" -G Ninja -DCMAKE_C_COMPILER="$cc" \
-		-DCMAKE_C_FLAGS_RELEASE='-O3 -g -flto' -DWEFT_TESTS=ON >/dev/null
-	cmake --build "$tmp/$cc" \
+	for level in -O2 -O3; do
+		echo "--- $cc $level"
+		configure "$cc" "$level"
+		link_user "$cc" "$level"
+	done
+	cmake --build "$tmp/$cc-O3" \
 		--target stress_sched_migrate_test moves >/dev/null
-	"$tmp/$cc/tests/stress_sched_migrate_test"
-	"$tmp/$cc/tests/moves"
+	"$tmp/$cc-O3/tests/stress_sched_migrate_test"
+	"$tmp/$cc-O3/tests/moves"
 done
