@@ -11,7 +11,11 @@
  *		   sleeps and nobody wakes.
  *	SEARCHING  it has nothing to run and looks for something.  It will look
  *		   at every queue again after it has cleared the bit; so who
- *		   sees one set need not wake anyone.
+ *		   sees one set need not wake anyone.  Set by the processor, or
+ *		   by its waker, and only while fewer than max_searchers bits
+ *		   are set (wf_group_enlist).  Cleared by the processor; by a
+ *		   submitter that claims it (flare's rule); by the monitor, from
+ *		   a searcher that the system has stopped.
  *
  * A processor that sleeps has empty queues.
  *
@@ -109,6 +113,25 @@ static inline bool wf_group_shares(struct wf_group *g, struct wf_proc *p)
 	uint64_t awake = ~wf_load_rlx(&g->sleeping);
 
 	return !wf_group_is_shy(g) || (awake & (p->bit - 1)) == 0;
+}
+
+/*
+ * Count the processor of bit, which is idle, as searching, unless as many as
+ * may are.  Is it counted?  The look at the others and the change are one
+ * compare-and-swap: in two steps several processors would each see the last
+ * free place, and all take it.  Relaxed: the mask only advises submitters.
+ */
+static inline bool wf_group_enlist(struct wf_group *g, uint64_t bit)
+{
+	uint64_t seen = wf_load_rlx(&g->searching);
+
+	while (!(seen & bit)) {
+		if ((uint32_t)__builtin_popcountll(seen) >= g->max_searchers)
+			return false;
+		if (wf_cas_weak_rlx(&g->searching, &seen, seen | bit))
+			return true;
+	}
+	return true; /* its waker did it */
 }
 
 /* The processor of the lowest bit. */

@@ -14,18 +14,24 @@
 #include "sched/steal.h"
 #include "sched/submit.h"
 
-/* Be counted as searching, if there are not enough of us. */
-static bool enlist(struct wf_proc *p)
+/*
+ * Shall p search?  By flare's rule also if it is not counted: a submitter has
+ * sent for it, or claimed it.
+ */
+static bool may_search(struct wf_proc *p)
 {
-	struct wf_group *g = p->group;
-	uint64_t seen = wf_load_rlx(&g->searching);
+	return wf_group_enlist(p->group, p->bit) ||
+		(p->woken && wf_policy_of(p->group)->wake == WEFT_WAKE_FLARE);
+}
 
-	if (seen & p->bit)
-		return true; /* our waker did it */
-	if ((uint32_t)__builtin_popcountll(seen) >= g->max_searchers)
-		return false;
-	(void)wf_or_rlx(&g->searching, p->bit);
-	return true;
+/*
+ * Is p not counted any more?  Its thread was stopped for so long that the
+ * monitor gave its place to another processor.
+ */
+static bool is_replaced(struct wf_proc *p)
+{
+	return !(wf_load_rlx(&p->group->searching) & p->bit) &&
+		wf_policy_of(p->group)->wake != WEFT_WAKE_FLARE;
 }
 
 /* Found something: no more searching; let others come if there is more. */
@@ -95,7 +101,7 @@ static weft_task *search(struct wf_proc *p)
 			task = wf_pick_quick(p);
 			break;
 		}
-		if (wf_quiet_is_awaited(p->group->rt))
+		if (wf_quiet_is_awaited(p->group->rt) || is_replaced(p))
 			break;
 	}
 	if (task == NULL && p->group->rt->group_count > 1)
@@ -130,8 +136,7 @@ weft_task *wf_idle(struct wf_thread *t)
 	weft_task *task = NULL;
 
 	while (task == NULL) {
-		/* By flare's rule it is not yet counted, but sent for. */
-		bool searching = enlist(p) || p->woken;
+		bool searching = may_search(p);
 
 		if (searching)
 			task = search(p);

@@ -130,17 +130,6 @@ static bool look_at_sleeper(struct wf_proc *p)
 	return wf_unlikely(wf_proc_backlog(p) != 0) && wf_wake_proc(p);
 }
 
-/* All of g are busy; somebody of another group may search here. */
-static bool wake_abroad(struct wf_group *g)
-{
-	struct weft_rt *rt = g->rt;
-
-	for (uint32_t i = 0; i < rt->group_count; i++)
-		if (&rt->groups[i] != g && wf_wake_one(&rt->groups[i]))
-			return true;
-	return false;
-}
-
 /*
  * Does somebody search?  Who has been at it for long has been stopped by the
  * system, or by a debugger, and stands for nobody.
@@ -155,6 +144,28 @@ static bool is_searched(struct wf_group *g, int64_t now_ns)
 	}
 	return searching != 0 &&
 		now_ns - g->searchers_ns < WF_MONITOR_SEARCH_NS;
+}
+
+/*
+ * Wake a sleeper of g.  The places of searchers that were stopped are free for
+ * it: without one it would not search.
+ */
+static bool send_help(struct wf_group *g, int64_t now_ns)
+{
+	if (!is_searched(g, now_ns) && g->searchers != 0)
+		(void)wf_and_rlx(&g->searching, ~g->searchers);
+	return wf_wake_one(g);
+}
+
+/* All of g are busy; somebody of another group may search here. */
+static bool wake_abroad(struct wf_group *g, int64_t now_ns)
+{
+	struct weft_rt *rt = g->rt;
+
+	for (uint32_t i = 0; i < rt->group_count; i++)
+		if (&rt->groups[i] != g && send_help(&rt->groups[i], now_ns))
+			return true;
+	return false;
 }
 
 /* Did the group send for help? */
@@ -194,8 +205,8 @@ static bool look_at_group(
 	if (woken || is_searched(g, now_ns))
 		return woken;
 	if (sleeping == 0)
-		return sight.help && wake_abroad(g);
-	return (sight.help || (open && sight.fine)) && wf_wake_one(g);
+		return sight.help && wake_abroad(g, now_ns);
+	return (sight.help || (open && sight.fine)) && send_help(g, now_ns);
 }
 
 /*

@@ -23,7 +23,8 @@
  * may take.
  *
  * A searcher that has been at it for 2 ms has been stopped by the system, and
- * is not relied upon.
+ * is not relied upon: when help is needed its place among the searchers goes to
+ * the processor that is woken, and it stops searching when it runs again.
  *
  * So a ready task that others could run starts within two looks, a wake, and
  * what the kernel takes to run these two threads: BOUND, stated as 3 ms on a

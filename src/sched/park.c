@@ -36,6 +36,16 @@ static bool work_left(struct wf_proc *p, bool searched)
 }
 
 /*
+ * A processor that did not search leaves the other queues to the searchers.
+ * The last of these may have stopped before our bit was set, and then it did
+ * not see that we sleep: a processor that sees none looks for itself.
+ */
+static bool is_last(struct wf_proc *p, bool searched)
+{
+	return searched || wf_load_rlx(&p->group->searching) == 0;
+}
+
+/*
  * Have our bit back; false: somebody took it and is about to wake us.  Relaxed:
  * it was set by us, and what it stands for is our own.
  */
@@ -168,7 +178,7 @@ bool wf_park(struct wf_thread *t, bool searched)
 	/* Later the ends of threads are what stop waits for. */
 	if (wf_load_rlx(&rt->stopping) && !wf_load_rlx(&rt->quit))
 		wf_rt_tell_ended(rt);
-	if (work_left(p, searched)) {
+	if (work_left(p, is_last(p, searched))) {
 		if (take_bit(p)) {
 			get_up(t, false);
 			return true;

@@ -8,8 +8,9 @@
  *
  * The columns are in sched/wake.h.  Three kinds of work are left to others on
  * purpose: fine tasks behind a shut gate, whose owner runs; for one that did
- * not search what searchers stand for; and what is in the queues of processors
- * of other groups, for which the monitor wakes (sched/monitor.h).
+ * not search what searchers stand for, if there are any; and what is in the
+ * queues of processors of other groups, for which the monitor wakes
+ * (sched/monitor.h).
  *
  * The own queue, slot and list of yielders are empty when the bit is set: while
  * a processor sleeps, only the monitor looks there.  Debug builds assert it.

@@ -56,9 +56,13 @@ static bool wake_lowest(struct wf_group *g, bool *fails)
 		 */
 		if (!wf_cas_weak_acq(&g->sleeping, &seen, seen & ~p->bit))
 			continue;
-		/* By flare's rule it stands for one task, and is not seen. */
+		/*
+		 * If enough search already, p is woken all the same but does
+		 * not search: the searchers stand for it.  Under flare's rule a
+		 * woken processor serves one task and is never counted.
+		 */
 		if (wf_policy_of(g)->wake != WEFT_WAKE_FLARE)
-			(void)wf_or_rlx(&g->searching, p->bit);
+			(void)wf_group_enlist(g, p->bit);
 		if (rouse(g, p))
 			return true;
 		/* No thread can be made for it; another may still have one. */

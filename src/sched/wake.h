@@ -15,7 +15,7 @@
  *
  * The lowest-numbered sleeper is woken, so that light load stays on few, warm
  * processors.  It is counted as searching from then on, by its waker, so that
- * one wake under way stands for all.
+ * one wake under way stands for all; unless as many as may search already do.
  *
  *	submitter			processor, parking
  *	  task published		  sleeping |= bit

@@ -139,6 +139,28 @@ static void who_was_woken_searches(void **state)
 	assert_int_equal(wf_load_rlx(&g->searching), g->all & ~p->bit);
 }
 
+/* Its waker could not count it: it sleeps again, unless by flare's rule. */
+static void who_was_woken_in_vain_does_not_search(void **state)
+{
+	uint64_t others = 0x34;
+
+	(void)state;
+	wf_store_rlx(&g->searching, others);
+	kit_fill(4, 2);
+	p->woken = true;
+	kit_inject(0, 1);
+	assert_non_null(wf_idle(&kit.threads[1]));
+	assert_int_equal(wf_load_rlx(&g->searching), others);
+	assert_int_equal(wf_load_rlx(&p->counters.search_ns), 0);
+	assert_int_equal(wf_load_rlx(&p->counters.wakes_futile), 1);
+	assert_int_equal(wf_load_rlx(&p->counters.runs_stolen), 0);
+	g->policy.wake = WEFT_WAKE_FLARE;
+	p->woken = true;
+	assert_non_null(wf_idle(&kit.threads[1]));
+	assert_int_equal(wf_load_rlx(&p->counters.runs_stolen), 1);
+	assert_int_equal(wf_load_rlx(&g->searching), others);
+}
+
 static void a_search_in_vain_is_counted(void **state)
 {
 	(void)state;
@@ -276,6 +298,7 @@ int main(void)
 		TEST(who_found_much_wakes_the_next),
 		TEST(enough_searchers_stand_for_all),
 		TEST(who_was_woken_searches),
+		TEST(who_was_woken_in_vain_does_not_search),
 		TEST(a_search_in_vain_is_counted),
 		TEST(it_spins_for_twice_the_gap_it_expects),
 		TEST(it_learns_how_long_gaps_are),

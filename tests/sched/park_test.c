@@ -103,7 +103,10 @@ static void it_stops_searching_first(void **state)
 	assert_int_equal(wf_load_rlx(&g->searching), kit.procs[2].bit);
 }
 
-/* What a thief would take keeps up those who search, and only those. */
+/*
+ * What a thief would take keeps up those who search; and those who do not, if
+ * no searcher stands for them.
+ */
 static void what_could_be_stolen_keeps_a_searcher_up(void **state)
 {
 	(void)state;
@@ -111,11 +114,14 @@ static void what_could_be_stolen_keeps_a_searcher_up(void **state)
 	expect_asleep(1, true);
 	wf_store_rlx(&g->gate_open, true);
 	expect_up(1, true);
+	expect_up(1, false);
+	wf_store_rlx(&g->searching, kit.procs[0].bit);
 	expect_stays(1, false);
 	wf_store_rlx(&g->gate_open, false);
 	wf_store_rlx(&kit.procs[2].coarse, true);
 	expect_up(1, true);
 	expect_stays(1, false);
+	wf_store_rlx(&g->searching, 0);
 	/* One that is alone stays with its owner. */
 	(void)wf_runq_pop(&kit.procs[2].runq);
 	expect_asleep(1, true);

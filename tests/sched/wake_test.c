@@ -61,6 +61,24 @@ static void the_lowest_sleeper_is_woken(void **state)
 	}
 }
 
+/* As many search as may: the sleeper is woken, and not counted. */
+static void no_waker_exceeds_the_limit(void **state)
+{
+	(void)state;
+	assert_int_equal(g->max_searchers, 2);
+	/* Of the others, 1 to 3. */
+	for (uint64_t searching = 0; searching < g->all; searching += 2) {
+		bool full = __builtin_popcountll(searching) >= 2;
+
+		wf_store_rlx(&g->sleeping, 1);
+		wf_store_rlx(&g->searching, searching);
+		assert_true(wf_wake_one(g));
+		assert_int_equal(
+			wf_load_rlx(&g->searching), searching | !full);
+		assert_true(kit_was_woken(0));
+	}
+}
+
 static void where_nobody_sleeps_nobody_is_woken(void **state)
 {
 	(void)state;
@@ -501,6 +519,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(the_lowest_sleeper_is_woken),
+		TEST(no_waker_exceeds_the_limit),
 		TEST(where_nobody_sleeps_nobody_is_woken),
 		TEST(all_are_woken),
 		TEST(all_that_have_threads_are_woken),

@@ -20,20 +20,21 @@
 #define PLAN(n, f, w, count)                                                \
 	{                                                                   \
 		.name = n, .body = f, .arg = &(struct plan){ w, count, 0 }, \
-		.opts.idle = sched_idle                                     \
+		.opts.idle = sched_idle, .opts.invariant = sched_step       \
 	}
 
 /* The same in two groups. */
 #define APART(n, f, w, count)                                               \
 	{                                                                   \
 		.name = n, .body = f, .arg = &(struct plan){ w, count, 2 }, \
-		.opts.idle = sched_idle                                     \
+		.opts.idle = sched_idle, .opts.invariant = sched_step       \
 	}
 
 /* As planned, and one of them stops at some point. */
 #define STOP(n, f, w)                                                   \
 	{                                                               \
 		.name = n, .body = f, .arg = &(struct plan){ w, 3, 0 }, \
+		.opts.invariant = sched_step,                           \
 		.opts.flags = WEFT_SIM_LOCK_FREE                        \
 	}
 
@@ -160,6 +161,7 @@ static const struct scenario table[] = {
 		.body = policy_rest,
 		.arg = &(struct plan){ "lock-free,wake-go", 2, 0 },
 		.opts.idle = sched_idle,
+		.opts.invariant = sched_step,
 		.weight = 10 },
 	PLAN("policy/order-bounded", policy_order, "bounded", 1),
 	PLAN("policy/overflow", policy_overflow, "bounded", 1),

@@ -155,6 +155,27 @@ void park_pick(void *arg)
 }
 
 /*
+ * Three workers of whom one may search at a time: those that search by
+ * themselves meet wakers that make a sleeper search.
+ */
+void park_limit(void *arg)
+{
+	static size_t second = 1;
+
+	(void)arg;
+	kit_open(3, 2);
+	stage.kit.group.max_searchers = 1;
+	wf_store_rlx(&stage.kit.group.coarse, true);
+	wf_store_rlx(&stage.left, 3);
+	stage.job[0].then = submit_inside;
+	kit_start_workers(3);
+	kit_start(submit_one, &second, "outside");
+	kit_submit(0);
+	kit_finish();
+	jobs_check(3);
+}
+
+/*
  * Who is woken knows that its waker counted it as searching; otherwise it would
  * sleep again without taking that back, and nobody would be woken any more.
  * Processor 1 has searched while processor 0 slept, and sleeps now; the body is
@@ -311,4 +332,22 @@ void wake_other(void *arg)
 	jobs_check(1);
 	weft_sim_assert(
 		wf_load_rlx(&kit->rt.threads) == 0, "a thread was made");
+}
+
+/* Two wakers at once, and one processor may search: both jobs run. */
+void wake_limit(void *arg)
+{
+	static size_t second = 1;
+
+	(void)arg;
+	kit_open(2, KIT_CAP);
+	wf_store_rlx(&stage.kit.group.coarse, true);
+	wf_store_rlx(&stage.left, 2);
+	weft_sim_assert(
+		stage.kit.group.max_searchers == 1, "more than one may search");
+	kit_start_sleepers(2);
+	kit_start(submit_one, &second, "outside");
+	kit_submit(0);
+	kit_finish();
+	jobs_check(2);
 }

@@ -299,6 +299,20 @@ void rt_inside(void *arg)
 	jobs_check(5);
 }
 
+/* The same where one processor may search at a time. */
+void rt_limit(void *arg)
+{
+	weft_config cfg = rt_config((uint32_t)(uintptr_t)arg);
+
+	cfg.max_searchers = 1;
+	rt_start_with(&cfg);
+	stage.job[0].then = submit_four;
+	job_submit(stage.rt, 0, WEFT_HINT_DEFAULT);
+	latch_wait(&stage.latch[0]);
+	rt_stop();
+	jobs_check(5);
+}
+
 /* ------------------------------------------------------------------------ */
 /* Two runtimes that give each other work. */
 

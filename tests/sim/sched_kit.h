@@ -351,6 +351,9 @@ void rt_start(uint32_t workers);
 /* Stop stage.rt, for as long as it takes. */
 void rt_stop(void);
 
+/* Asserts what holds at every step. */
+void sched_step(void *arg);
+
 /* Asserts what holds when nobody can run before time passes. */
 void sched_idle(void *arg);
 
@@ -364,11 +367,13 @@ void park_three_workers(void *arg);
 void park_last_searcher(void *arg);
 void park_pick(void *arg);
 void park_word(void *arg);
+void park_limit(void *arg);
 void wake_chain(void *arg);
 void wake_self_enlisted(void *arg);
 void wake_two_wakers(void *arg);
 void wake_fails(void *arg);
 void wake_other(void *arg);
+void wake_limit(void *arg);
 
 /* share_scenarios.c */
 void share_queue(void *arg);
@@ -407,6 +412,7 @@ void rt_stop_twice(void *arg);
 void rt_shutdown_inside(void *arg);
 void rt_inside(void *arg);
 void rt_inside_fiber(void *arg);
+void rt_limit(void *arg);
 void rt_two_runtimes(void *arg);
 void rt_faults(void *arg);
 void rt_faults_later(void *arg);

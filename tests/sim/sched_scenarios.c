@@ -51,6 +51,27 @@ void rt_stop(void)
 }
 
 /* ------------------------------------------------------------------------ */
+/* At every step. */
+
+void sched_step(void *arg)
+{
+	weft_rt *rt = stage.rt;
+
+	(void)arg;
+	if (rt == NULL || stage.stops)
+		return;
+	for (uint32_t i = 0; i < rt->group_count; i++) {
+		struct wf_group *g = &rt->groups[i];
+		uint64_t searching = wf_load_rlx(&g->searching);
+
+		weft_sim_assert((uint32_t)__builtin_popcountll(searching) <=
+				g->max_searchers,
+			"searching is 0x%x, and %u may search at once",
+			(unsigned)searching, g->max_searchers);
+	}
+}
+
+/* ------------------------------------------------------------------------ */
 /* Nobody can run before time passes. */
 
 /* Who runs at such a moment waits, in a task, for another one. */
@@ -115,24 +136,26 @@ static struct help two = { 2, 40, 0 }, three = { 3, 40, 0 };
 /* The only processors that could help are of another group. */
 static struct help apart = { 2, 40, 1 }, apart_strong = { 2, 3, 1 };
 
-#define SMALL(n, f)                                           \
-	{                                                     \
-		.name = n, .body = f, .opts.idle = sched_idle \
+#define SMALL(n, f)                                            \
+	{                                                      \
+		.name = n, .body = f, .opts.idle = sched_idle, \
+		.opts.invariant = sched_step                   \
 	}
-#define COMPLETE(n, f)                                                       \
-	{                                                                    \
-		.name = n, .body = f, .opts.idle = sched_idle, .complete = 1 \
+#define COMPLETE(n, f)                                         \
+	{                                                      \
+		.name = n, .body = f, .opts.idle = sched_idle, \
+		.opts.invariant = sched_step, .complete = 1    \
 	}
 #define WHOLE(n, f, workers)                                               \
 	{                                                                  \
 		.name = n, .body = f, .arg = (void *)(uintptr_t)(workers), \
-		.opts.idle = sched_idle                                    \
+		.opts.idle = sched_idle, .opts.invariant = sched_step      \
 	}
 
 #define HELP(n, f, plan, how)                                               \
 	{                                                                   \
 		.name = n, .body = f, .arg = plan, .opts.idle = sched_idle, \
-		.opts.flags = how                                           \
+		.opts.invariant = sched_step, .opts.flags = how             \
 	}
 #define STRONG WEFT_SIM_STRONG
 #define TURNS(n, f, workers)                                                  \
@@ -149,12 +172,14 @@ static const struct scenario table[] = {
 	SMALL("park/last-searcher", park_last_searcher),
 	WHOLE("park/pick", park_pick, 2),
 	WHOLE("park/pick-three", park_pick, 3),
+	SMALL("park/limit", park_limit),
 	SMALL("park/word", park_word),
 	SMALL("wake/chain", wake_chain),
 	SMALL("wake/self-enlisted", wake_self_enlisted),
 	SMALL("wake/two-wakers", wake_two_wakers),
 	SMALL("wake/fails", wake_fails),
 	SMALL("wake/other", wake_other),
+	SMALL("wake/limit", wake_limit),
 
 	COMPLETE("share/queue", share_queue),
 	COMPLETE("share/slot", share_slot),
@@ -195,6 +220,7 @@ static const struct scenario table[] = {
 	WHOLE("rt/shutdown-inside", rt_shutdown_inside, 0),
 	WHOLE("rt/inside", rt_inside, 2),
 	WHOLE("rt/inside-three", rt_inside, 3),
+	WHOLE("rt/limit", rt_limit, 3),
 	WHOLE("rt/inside-fiber", rt_inside_fiber, 2),
 	WHOLE("rt/two-runtimes", rt_two_runtimes, 0),
 	WHOLE("rt/faults", rt_faults, 0),

@@ -200,7 +200,7 @@ void turns_check(void *arg)
 	weft_rt *rt = stage.rt;
 	uint64_t now;
 
-	(void)arg;
+	sched_step(arg);
 	if (rt == NULL || stage.stops)
 		return;
 	now = picks(rt);
