@@ -79,7 +79,9 @@ typedef struct weft_config {
 	 * 1 to 1,000,000; default 128. */
 	uint32_t coop_budget;
 
-	/* OS threads, at most: workers to 1,000,000; default 10,000. */
+	/* OS threads, at most: workers to 1,000,000; default 10,000.  If the
+	 * system refuses one, the threads there are do the work; it is asked
+	 * again after 1 ms, then after pauses that double up to 1 s. */
 	uint32_t max_threads;
 	/* Threads that compute without a processor, at most: 1 to 1,000,000.
 	 * Of no effect yet. */

@@ -84,6 +84,8 @@ struct weft_rt {
 	struct wf_thread *threads_ended;	/* by lock: to be joined */
 	_Atomic(uint32_t) threads;	/* that there are */
 	_Atomic(uint64_t) thread_fails;
+	_Atomic(int64_t) ask_ns;	/* wf_thread_ask: not before; or 0 */
+	_Atomic(int64_t) ask_pause_ns;	/* and how long that is */
 
 	struct wf_stack_pool stacks;
 	struct wf_fiber_pool fibers;

@@ -6,10 +6,14 @@
 
 #include <errno.h>
 
+#include "base/units.h"
 #include "sched/idle.h"
 #include "sched/park.h"
 #include "sched/run.h"
 #include "sched/runtime.h"
+
+#define WF_ASK_PAUSE_MIN_NS WF_NS_PER_MS
+#define WF_ASK_PAUSE_MAX_NS WF_NS_PER_S
 
 /* The loop's stack, on which nobody is; the processor may be another's now. */
 static void give_stack(struct weft_rt *rt, struct wf_stack *stack)
@@ -96,5 +100,49 @@ refused:
 	/* Who waits for the last thread to end may have counted this one. */
 	wf_rt_tell_ended(rt);
 	(void)wf_add_rlx(&rt->thread_fails, 1);
+	return err;
+}
+
+/*
+ * May the caller ask the system for a thread?  When a pause is over, one of the
+ * wakers may, and moves the time on for the others.  Relaxed: a waker that sees
+ * an old time asks once too often.
+ */
+static bool may_ask(struct weft_rt *rt, int64_t now_ns)
+{
+	int64_t at = wf_load_rlx(&rt->ask_ns);
+
+	if (wf_likely(at == 0))
+		return true;
+	return now_ns >= at &&
+		wf_cas_rlx(&rt->ask_ns, &at,
+			now_ns + wf_load_rlx(&rt->ask_pause_ns));
+}
+
+/* The system has refused a thread, or made one after it had refused some. */
+static void set_pause(struct weft_rt *rt, int64_t now_ns, bool refused)
+{
+	int64_t pause = 0;
+
+	if (refused) {
+		pause = 2 * wf_load_rlx(&rt->ask_pause_ns);
+		if (pause < WF_ASK_PAUSE_MIN_NS)
+			pause = WF_ASK_PAUSE_MIN_NS;
+		if (pause > WF_ASK_PAUSE_MAX_NS)
+			pause = WF_ASK_PAUSE_MAX_NS;
+	}
+	wf_store_rlx(&rt->ask_pause_ns, pause);
+	wf_store_rlx(&rt->ask_ns, refused ? now_ns + pause : 0);
+}
+
+int wf_thread_ask(struct weft_rt *rt, struct wf_proc *p, int64_t now_ns)
+{
+	int err;
+
+	if (!may_ask(rt, now_ns))
+		return -EAGAIN;
+	err = wf_thread_start(rt, p);
+	if (err || wf_load_rlx(&rt->ask_ns) != 0)
+		set_pause(rt, now_ns, err != 0);
 	return err;
 }

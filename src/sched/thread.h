@@ -134,6 +134,15 @@ static inline void wf_budget_fill(struct wf_thread *t)
  */
 wf_must_check int wf_thread_start(struct weft_rt *rt, struct wf_proc *p);
 
+/*
+ * wf_thread_start for wakers, which may come thousands of times a second.
+ * After the system has refused a thread it is not asked for 1 ms, and after
+ * each further refusal for twice as long, up to 1 s; in such a pause the result
+ * is -EAGAIN.  A thread that is made ends this.
+ */
+wf_must_check int wf_thread_ask(
+	struct weft_rt *rt, struct wf_proc *p, int64_t now_ns);
+
 /* Wait for threads that have ended, and free them. */
 void wf_threads_reap(struct weft_rt *rt);
 

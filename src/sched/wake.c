@@ -17,8 +17,9 @@
 static bool rouse(struct wf_group *g, struct wf_proc *p)
 {
 	struct wf_thread *t = wf_load_rlx(&p->thread);
+	int64_t now_ns = wf_os_now_ns();
 
-	wf_store_rlx(&p->woken_ns, wf_os_now_ns());
+	wf_store_rlx(&p->woken_ns, now_ns);
 	/* It does this itself when it gets up, but it may have been stopped. */
 	if (wf_policy_of(g)->locks == WEFT_LOCKS_NONE && g->rt->monitor.started)
 		wf_monitor_rouse(g->rt);
@@ -28,7 +29,7 @@ static bool rouse(struct wf_group *g, struct wf_proc *p)
 		(void)wf_os_futex_wake(&t->word, 1);
 		return true;
 	}
-	if (wf_thread_start(g->rt, p) == 0)
+	if (wf_thread_ask(g->rt, p, now_ns) == 0)
 		return true;
 	(void)wf_and_rlx(&g->searching, ~p->bit);
 	/* [pair: park.bit] As it was. */

@@ -221,6 +221,39 @@ static void without_more_threads_the_first_runs_everything(void **state)
 	gather(WORKERS);
 }
 
+/*
+ * Tasks wait that only more threads could run, and there are none: the system
+ * is asked again after 1 ms, 2 ms, and so on.  When it has some they come.
+ */
+static void a_refused_thread_is_asked_for_after_a_pause(void **state)
+{
+	weft_task tasks[WORKERS] = { { .run = meet }, { .run = meet },
+		{ .run = meet } };
+	size_t asked;
+
+	(void)state;
+	assert_true(in_time(have_left));
+	assert_true(in_time(all_sleep));
+	wf_store_rlx(&came, 0);
+	wf_store_rlx(&met, 0);
+	wf_store_rlx(&left, 0);
+	wf_store_rlx(&parties, WORKERS);
+	os_faults_plan(OS_FAULTS_THREAD, 1, OS_FAULTS_FOREVER);
+	for (int i = 0; i < WORKERS; i++)
+		assert_int_equal(weft_submit(weft_rt_executor(rt), &tasks[i],
+					 WEFT_HINT_DEFAULT),
+			0);
+	pause_ms(300);
+	asked = os_faults_calls(OS_FAULTS_THREAD);
+	assert_int_equal(wf_load_rlx(&came), 1);
+	os_faults_repair();
+	assert_true(in_time(have_met));
+	assert_true(in_time(have_left));
+	/* 300 ms are 9 pauses; those who met it first may have been two. */
+	assert_in_range(asked, 2, 20);
+	assert_int_equal(wf_load_rlx(&rt->ask_ns), 0);
+}
+
 /* ------------------------------------------------------------------------ */
 /* The door. */
 
@@ -277,6 +310,7 @@ int main(void)
 		TEST(threads_that_linger_are_used_again),
 		TEST(a_thread_that_cannot_be_made_leaves_nothing),
 		TEST(without_more_threads_the_first_runs_everything),
+		TEST(a_refused_thread_is_asked_for_after_a_pause),
 		TEST(a_thread_knows_itself_and_what_runs),
 	};
 

@@ -351,3 +351,55 @@ void wake_limit(void *arg)
 	kit_finish();
 	jobs_check(2);
 }
+
+/* Time passes. */
+static void nap(void)
+{
+	int64_t until = wf_os_now_ns() + 10 * WF_NS_PER_MS;
+	_Atomic(uint32_t) never = 0;
+
+	while (wf_os_now_ns() < until)
+		(void)wf_os_futex_wait(&never, 0, until);
+}
+
+static void wake_often(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 3; i++)
+		weft_sim_assert(!wf_wake_one(&stage.kit.group),
+			"a thread was made, or one that was refused counts");
+}
+
+/* Two wakers, and a system that has no thread for them. */
+static void wake_refused(uint64_t most)
+{
+	kit_start(wake_often, NULL, "waker");
+	wake_often(NULL);
+	kit_join();
+	weft_sim_assert(wf_load_rlx(&stage.kit.rt.thread_fails) <= most,
+		"a thread was asked for without a pause");
+}
+
+/*
+ * A thread that the system refuses is not asked for again before a pause is
+ * over, and then by one waker; and when there are threads again one is made.
+ */
+void wake_pause(void *arg)
+{
+	struct kit *kit = &stage.kit;
+
+	(void)arg;
+	kit_open(2, KIT_CAP);
+	wf_store_rlx(&kit->proc[1].thread, NULL);
+	wf_store_rlx(&kit->group.sleeping, kit->proc[1].bit);
+	wake_refused(2);
+	nap();
+	wake_refused(3);
+	kit->rt.config.max_threads = 1;
+	nap();
+	weft_sim_assert(wf_wake_one(&kit->group), "no thread was made");
+	kit_quit();
+	while (wf_add_rlx(&kit->rt.threads, 0) != 0)
+		weft_sim_yield();
+	wf_threads_reap(&kit->rt);
+}

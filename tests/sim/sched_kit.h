@@ -374,6 +374,7 @@ void wake_two_wakers(void *arg);
 void wake_fails(void *arg);
 void wake_other(void *arg);
 void wake_limit(void *arg);
+void wake_pause(void *arg);
 
 /* share_scenarios.c */
 void share_queue(void *arg);

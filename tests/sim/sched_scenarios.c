@@ -180,6 +180,7 @@ static const struct scenario table[] = {
 	SMALL("wake/fails", wake_fails),
 	SMALL("wake/other", wake_other),
 	SMALL("wake/limit", wake_limit),
+	SMALL("wake/pause", wake_pause),
 
 	COMPLETE("share/queue", share_queue),
 	COMPLETE("share/slot", share_slot),
