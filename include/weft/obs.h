@@ -49,8 +49,11 @@ typedef struct weft_metrics {
 	uint64_t thread_fails;	/* threads the system refused */
 
 	/*
-	 * How long fibers were ready before they ran, of one in every
-	 * global_tick: how many in each bucket.
+	 * How long fibers were ready before they ran, of about one run in
+	 * global_tick, chosen at random, and of more if tasks are long: how
+	 * many in each bucket.  Left out are tasks, fibers that other threads
+	 * started or woke, since their time is not known, and children that
+	 * ran as calls of the fiber that joined them.
 	 */
 	uint64_t delay[WEFT_DELAY_BUCKETS];
 

@@ -234,8 +234,7 @@ wf_inline weft_task *pick(struct wf_proc *p)
 	return pick_unslotted(p);
 }
 
-/* How long task was ready, into the histogram. */
-static void measure(struct wf_proc *p, weft_task *task, int64_t now_ns)
+void wf_pick_measure(struct wf_proc *p, weft_task *task, int64_t now_ns)
 {
 	uint32_t us, bucket, since = 0;
 
@@ -251,13 +250,18 @@ static void measure(struct wf_proc *p, weft_task *task, int64_t now_ns)
 	wf_bump(&p->counters.delay[bucket], 1);
 }
 
+/* The next turn of the global queue, and the next look, in so many picks. */
+static void arm(struct wf_proc *p, uint32_t turn, uint32_t look)
+{
+	p->pause = turn < look ? turn : look;
+	p->owed = turn - p->pause;
+	p->blind = look - p->pause;
+}
+
 void wf_pick_turn_in(struct wf_proc *p, uint64_t picks)
 {
-	if (picks >= (uint64_t)p->pause + p->owed)
-		return;
-	if (picks < p->pause)
-		p->pause = (uint32_t)picks;
-	p->owed = (uint32_t)picks - p->pause;
+	if (picks < (uint64_t)p->pause + p->owed)
+		arm(p, (uint32_t)picks, p->pause + p->blind);
 }
 
 /* The global queue is not empty: let the queues take turns (pick.h). */
@@ -385,12 +389,12 @@ static weft_task *from_global(struct wf_proc *p)
 
 /*
  * How many picks until the next look, at most so many; if tasks are long, about
- * as many as take WF_PICK_LATE_NS.  One short task among long ones says little,
- * so it becomes at most twice as many as before.
+ * as many as take WF_PICK_LATE_NS: those since the look before took so long.
+ * One short task among long ones says little, so it becomes at most twice as
+ * many as before.
  */
-static uint32_t stride(struct wf_proc *p, uint32_t most, int64_t now_ns)
+static uint32_t stride(struct wf_proc *p, uint32_t most, int64_t took)
 {
-	int64_t took = now_ns - wf_load_rlx(&p->clock_ns);
 	int64_t fits = WF_PICK_LATE_NS * p->stride;
 
 	if (p->stride == 0)
@@ -402,27 +406,65 @@ static uint32_t stride(struct wf_proc *p, uint32_t most, int64_t now_ns)
 	return took <= fits / most ? most : (uint32_t)(fits / took);
 }
 
-/* Plan the next look; true: this one is a turn of the global queue. */
-static bool plan(struct wf_proc *p, int64_t now_ns)
+/*
+ * Picks until the next look, on average global_tick; or fewer, as stride says.
+ * The pick that looks is also the one that is measured, so their number is
+ * random: at a fixed distance from the turns of the global queue it would
+ * always, or never, be one of them.
+ */
+static uint32_t next_look(struct wf_proc *p, int64_t took)
 {
-	bool turn = p->owed == 0;
-	uint32_t most = turn ? p->group->rt->global_tick : p->owed;
+	uint32_t tick = p->group->rt->global_tick, least = tick / 2 + 1;
+	uint32_t most = stride(p, least + tick - 1, took);
 
-	p->pause = p->stride = stride(p, most, now_ns);
-	p->owed = most - p->stride;
-	return turn;
+	if (most <= 2)
+		return most;
+	if (most <= least)
+		least = (most + 1) / 2;
+	return least + wf_random_below(&p->random, most - least + 1);
+}
+
+/* The clock, and timers that are due. */
+static int64_t look(struct wf_proc *p)
+{
+	int64_t now_ns = wf_os_now_ns();
+
+	wf_proc_clock(p, now_ns);
+	(void)wf_proc_fire(p, now_ns);
+	return now_ns;
+}
+
+/*
+ * It is time for a look, or a turn of the global queue, or both: look, if it is
+ * for that, and plan the next ones.  early: it is so many picks before that,
+ * for a turn; the look stays where it was.  The time of the look; 0: none.
+ */
+static int64_t plan(struct wf_proc *p, uint32_t early)
+{
+	bool is_turn = p->owed == 0 || early != 0;
+	uint32_t turn = is_turn ? p->group->rt->global_tick : p->owed;
+	int64_t before_ns = wf_load_rlx(&p->clock_ns), now_ns = 0;
+	uint32_t blind = p->blind + early;
+
+	if (blind == 0) {
+		now_ns = look(p);
+		blind = p->stride = next_look(p, now_ns - before_ns);
+	}
+	arm(p, turn, blind);
+	return now_ns;
 }
 
 /*
  * A look before its time, which is no turn of the global queue.  The next one
  * is after the next pick: what comes may be long.
  */
-static bool look_early(struct wf_proc *p)
+static void look_early(struct wf_proc *p)
 {
-	if (p->pause > 1)
-		p->owed += p->pause - 1;
-	p->pause = p->stride = 1;
-	return false;
+	uint32_t turn = (p->pause > 1 ? p->pause : 1) + p->owed;
+
+	(void)look(p);
+	p->stride = 1;
+	arm(p, turn, p->stride);
 }
 
 /*
@@ -445,35 +487,39 @@ static wf_noinline void mix(struct wf_proc *p)
 	wf_take_end(p);
 }
 
-/* Every so often: the clock, timers, the global queue, what others may take. */
-static wf_noinline weft_task *look_around(struct wf_proc *p)
+/*
+ * Every so often: a look, or a turn of the global queue, or both; and work for
+ * searchers.  early: see plan.
+ */
+static weft_task *look_or_turn(struct wf_proc *p, uint32_t early)
 {
 	struct wf_group *g = p->group;
+	bool turn = p->owed == 0 || early != 0;
+	int64_t now_ns = plan(p, early);
 	weft_task *task = NULL;
-	int64_t now_ns;
-	bool turn;
 
-	if (p->turn.of == WF_TURN_GLOBAL && --p->turn.looks != 0) {
-		task = pick_in_turn(p);
-		if (task != NULL)
-			return task;
-	}
-	now_ns = wf_os_now_ns();
-	turn = plan(p, now_ns) || p->turn.of == WF_TURN_GLOBAL;
-	wf_proc_clock(p, now_ns);
-	(void)wf_proc_fire(p, now_ns);
 	if (wf_load_rlx(&p->yielders.count) > 1 &&
 		wf_load_rlx(&g->searching) != 0 && wf_steal_allowed(p))
 		spill(p);
 	if (wf_unlikely(wf_load_rlx(&p->divided)) && !wf_is_coarse(p))
 		mix(p);
-	if (turn)
+	if (turn || p->turn.of == WF_TURN_GLOBAL)
 		task = from_global(p);
 	if (task == NULL)
 		task = pick(p);
-	if (task != NULL)
-		measure(p, task, now_ns);
+	if (task != NULL && now_ns != 0)
+		wf_pick_measure(p, task, now_ns);
 	return task;
+}
+
+static wf_noinline weft_task *look_around(struct wf_proc *p)
+{
+	weft_task *task;
+
+	if (p->turn.of != WF_TURN_GLOBAL || --p->turn.looks == 0)
+		return look_or_turn(p, 0);
+	task = pick_in_turn(p);
+	return task ? task : look_or_turn(p, p->turn.looks);
 }
 
 weft_task *wf_pick_quick(struct wf_proc *p)
@@ -506,22 +552,32 @@ static weft_task *started_here(struct wf_proc *p)
 	return task ? count(p, NULL, task) : NULL;
 }
 
-weft_task *wf_pick_started(struct wf_proc *p, bool early)
+/* In the global queue's turn: from there, or what has started already. */
+static weft_task *started_in_turn(struct wf_proc *p)
 {
-	int64_t now_ns = wf_os_now_ns();
-	bool turn = early ? look_early(p) : plan(p, now_ns);
-	weft_task *task = NULL;
+	weft_task *task = from_global(p);
 
-	wf_proc_clock(p, now_ns);
-	(void)wf_proc_fire(p, now_ns);
-	turn |= p->turn.of == WF_TURN_GLOBAL;
-	if (turn)
-		task = from_global(p);
-	if (!turn || task != NULL)
-		return task;
-	if (wf_load_rlx(&p->yielders.count) != 0)
+	if (task == NULL && wf_load_rlx(&p->yielders.count) != 0)
 		task = from_yielders(p, true);
 	return task ? task : started_here(p);
+}
+
+weft_task *wf_pick_started(struct wf_proc *p, bool early)
+{
+	bool in_turn = p->turn.of == WF_TURN_GLOBAL;
+	bool turn = in_turn || (!early && p->owed == 0);
+	weft_task *task = NULL;
+	int64_t now_ns = 0;
+
+	if (early)
+		look_early(p);
+	else
+		now_ns = plan(p, in_turn ? p->turn.looks - 1 : 0);
+	if (turn)
+		task = started_in_turn(p);
+	if (task != NULL && now_ns != 0)
+		wf_pick_measure(p, task, now_ns);
+	return task;
 }
 
 weft_task *wf_pick_yielder(struct wf_proc *p)

@@ -11,9 +11,10 @@
  *	the local queue
  *	the global queue	for a fair share (who may: sched/group.h)
  *
- * When the global queue has its turn it also reads the clock, and fires timers
- * that are due; if tasks are long it does that in between, too, so that it is
- * done about every 1 ms, or after every task that takes longer.
+ * As often, but at random picks, it looks at the clock, fires timers that are
+ * due, and measures how long the fiber that it picked was ready; if tasks are
+ * long it looks more often, about every 1 ms, or after every task that takes
+ * longer.  A look is at most 3/2 * 61 picks after the one before.
  *
  * It never searches, polls or sleeps, so any stack will do.  A pick that may
  * do all of that is for the loop on a clean stack: it goes on in sched/idle.h.
@@ -105,6 +106,9 @@ weft_task *wf_pick_yielder(struct wf_proc *p);
 
 /* The next turn of the global queue is after so many picks, or before. */
 void wf_pick_turn_in(struct wf_proc *p, uint64_t picks);
+
+/* task runs next: how long it was ready goes into the histogram.  Holder. */
+void wf_pick_measure(struct wf_proc *p, weft_task *task, int64_t now_ns);
 
 /* Have there been as many picks from the slot in a row as there may be? */
 static inline bool wf_pick_is_slot_spent(struct wf_proc *p)

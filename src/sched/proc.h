@@ -115,10 +115,12 @@ struct wf_proc {
 	uint32_t id;			/* in the runtime */
 
 	/* Part 2: the holder's. */
-	uint32_t pause;			/* picks until the next look around */
-	uint32_t stride;		/* the same, when it was last set */
+	uint32_t pause;			/* picks until it looks around */
 	uint32_t owed;			/* and from there to a turn of the
-					   global queue; 0: that look is one */
+					   global queue; 0: it is one */
+	uint32_t blind;			/* and from there to a look at the
+					   clock; 0: it is one */
+	uint32_t stride;		/* picks between two looks, the last */
 	uint32_t streak;		/* picks from the slot in a row */
 	uint32_t gave_way;		/* joiners did: see sched/join.c */
 	_Atomic(uint32_t) busy;		/* it takes; see sched/share.h */

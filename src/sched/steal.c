@@ -39,6 +39,9 @@ static weft_task *got(struct wf_proc *p, struct wf_proc *v, weft_task *task)
 {
 	wf_bump(&p->counters.ticks, 1);
 	wf_bump(&p->counters.runs_stolen, 1);
+	/* No look counts these picks, so each is measured with its chance. */
+	if (wf_random_below(&p->random, p->group->rt->global_tick) == 0)
+		wf_pick_measure(p, task, wf_os_now_ns());
 	if (wf_is_coarse(v) && !wf_is_coarse(p)) {
 		wf_store_rlx(&p->mean_ns, wf_load_rlx(&v->mean_ns));
 		wf_set_coarse(p, true);

@@ -93,6 +93,7 @@ static inline void kit_open(uint32_t workers, uint32_t group_size)
 	rt->proc_count = rt->config.workers;
 	rt->group_count = rt->proc_count / rt->config.group_size;
 	rt->linger_ns = WF_NS_PER_MS;
+	rt->global_tick = rt->config.global_tick;
 	rt->membarrier = wf_os_membarrier_register() == 0;
 	rt->monitor.seen = kit.seen;
 	kit.slots = calloc(rt->proc_count * rt->config.local_capacity,

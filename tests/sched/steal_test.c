@@ -478,6 +478,32 @@ static void where_nothing_is_nobody_is_made_to_share(void **state)
 	kit_close();
 }
 
+/* Who steals a fiber measures its delay as often as who picks one. */
+static void what_is_stolen_is_measured(void **state)
+{
+	enum { ROUNDS = 61 * 100 };
+	static weft_fiber f[2];
+	uint64_t n = 0;
+
+	(void)state;
+	begin(2);
+	for (int i = 0; i < ROUNDS; i++) {
+		for (int j = 0; j < 2; j++) {
+			f[j].task.run = wf_fiber_task_run;
+			wf_store_rlx(&f[j].ready_us,
+				(uint32_t)(wf_os_now_ns() / 1000) | 1);
+			assert_true(wf_runq_push(&kit.procs[1].runq,
+				wf_entry_of(&f[j].task)));
+		}
+		assert_non_null(wf_search_round(&search, false));
+		kit_empty(&kit.procs[1]);
+	}
+	for (size_t i = 0; i < WEFT_DELAY_BUCKETS; i++)
+		n += wf_load_rlx(&kit.procs[0].counters.delay[i]);
+	assert_in_range(n, 50, 200);
+	kit_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,6 +529,7 @@ int main(void)
 		cmocka_unit_test(
 			what_is_alone_abroad_is_taken_behind_long_tasks),
 		cmocka_unit_test(where_nothing_is_nobody_is_made_to_share),
+		cmocka_unit_test(what_is_stolen_is_measured),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
