@@ -22,8 +22,12 @@
 
 #ifdef WEFT_SIM
 
-#define WF_SLAB_BYTES (4 * WF_KIB)
+#define WF_SLAB_BYTES (8 * WF_KIB)
 #define WF_FIBER_BATCH 2
+#define WF_UNIT_BYTES (4 * WF_KIB)
+#define WF_UNITS_SPARE 0
+#define WF_UNITS_AT_ONCE 1
+#define WF_DEPOT_MAX 2
 #define WF_ARENA_BYTES_FIRST (512 * WF_KIB)
 #define WF_STACK_BATCH_MAX 2
 #define WF_LOCK_SPINS 1
@@ -44,6 +48,15 @@
 /* Fiber descriptors: bytes of a slab, and how many change hands at once. */
 #define WF_SLAB_BYTES WF_MIB
 #define WF_FIBER_BATCH 64
+
+/*
+ * Memory of free descriptors goes back to the system in units, so many at once,
+ * and so many are kept; and so many magazines that are not sorted by units.
+ */
+#define WF_UNIT_BYTES (16 * WF_KIB)
+#define WF_UNITS_SPARE 64
+#define WF_UNITS_AT_ONCE 64
+#define WF_DEPOT_MAX 64
 
 /* Stacks: the first arena of a class, and how many change hands at once. */
 #define WF_ARENA_BYTES_FIRST (8 * WF_MIB)

@@ -71,7 +71,8 @@
  *	INLINE		not ready; it waits for a child that runs as its call
  *
  * Descriptors are type-stable: memory that was one is one until the runtime
- * ends, so a stale ticket or a late waker may look at it safely.
+ * ends, so a stale ticket or a late waker may look at it safely.  Pages of free
+ * ones may be given back to the system; they then read as zero, a free one.
  *
  * Reads next: fiber/slab.h, where descriptors come from.
  */

@@ -13,6 +13,34 @@
  *
  * So spawning here and ending there neither leaks nor bounces.
  *
+ * A slab is divided into UNITS, runs of pages.  While few descriptors are free
+ * the depot keeps magazines as they come.  When there are more than
+ * WF_DEPOT_MAX magazines of them, each one that comes, and one that is there,
+ * is sorted by units: each unit has a list of its own free descriptors.  A unit
+ * is
+ *
+ *	in no list	none of its descriptors is sorted in
+ *	partial		some are
+ *	idle		all are
+ *	bare		all are, and their memory was given back: it reads as
+ *			zero until they are made anew
+ *
+ * Units that were idle for WF_TRIM_NS, but for the last WF_UNITS_SPARE, are
+ * made bare: by a drain that comes then, or by a thread that sleeps
+ * (sched/park.c).  So after a burst there stay the spare units, the first unit
+ * of each slab (a 64th of it), those that a live descriptor or one in a cache
+ * keeps, and those with a descriptor whose timer is still set.  Memory that is
+ * used again and again within that time stays: a page that was given back costs
+ * a fault.  Where pages are larger than a unit, none is ever bare.
+ *
+ *	(D1) A descriptor of a bare unit reads as a free one: stale tickets and
+ *	     late wakers may look at it as at any other.  USE begins anew, so a
+ *	     stale ticket may claim a later life; that starts it, as any ticket
+ *	     for it would.
+ *	(D2) The epoch of WAIT goes on: the greatest in a unit is kept for those
+ *	     that are made anew.  A late waker of an earlier life, which knows a
+ *	     smaller one, finds another word.
+ *
  * A descriptor in a cache has its stack credit (stack/pool.h) with it, of the
  * class that most fibers have: it is taken and given back for a whole magazine,
  * and spawning need not think of it.
@@ -33,13 +61,28 @@
 #include "os/lock.h"
 #include "stack/pool.h"
 
+/* By the lock of the pool. */
+struct wf_unit {
+	struct wf_unit *next;		/* in the list that it is in */
+	struct wf_unit *prev;
+	weft_fiber *list;		/* sorted in; linked by task.next_ */
+	uint32_t count;			/* of these; if it is bare: all */
+	uint32_t whole;			/* fixed: how many there can be, or more
+					   if it cannot be idle */
+	uint64_t epoch;			/* bare: (D2) */
+};
+
+#define WF_SLAB_UNITS (WF_SLAB_BYTES / WF_UNIT_BYTES)
+
 struct wf_slab {
 	void *rt;			/* whose fibers these are; fixed */
 	struct wf_slab *next;		/* the one made before; fixed */
 	void *mapping;			/* that it is part of; fixed */
 	size_t mapping_bytes;
 	_Atomic(uint32_t) used;		/* descriptors ever handed out */
-	weft_fiber fiber[];
+	struct wf_unit unit[WF_SLAB_UNITS];
+	/* None is in two units. */
+	weft_fiber fiber[] wf_aligned(sizeof(weft_fiber));
 };
 
 /* As many as fit, in whole magazines. */
@@ -53,6 +96,12 @@ struct wf_magazine {
 	uint32_t count;
 };
 
+struct wf_units {
+	struct wf_unit *first;
+	struct wf_unit *last;
+	size_t count;
+};
+
 struct wf_fiber_pool {
 	struct wf_lock lock;
 	void *rt;			/* fixed */
@@ -62,6 +111,16 @@ struct wf_fiber_pool {
 	_Atomic(struct wf_slab *) slabs;	/* written by lock */
 	weft_fiber *depot;		/* by lock: full magazines, the first
 					   of each linked by result */
+
+	/* By lock: the units of all slabs. */
+	struct wf_units partial;
+	struct wf_units idle;
+	struct wf_units bare;
+	size_t free;			/* descriptors in depot and units */
+	size_t low;			/* the fewest idle units, lately */
+	int64_t pause_ns;		/* between two trims */
+	_Atomic(int64_t) trim_ns;	/* when the next one is due, written by
+					   lock; 0: none is */
 };
 
 /* Owner only; all-zero is empty. */
@@ -85,6 +144,23 @@ void wf_fiber_cache_drain(
 /* Give back the credits of what is in the cache; nobody uses it any more. */
 void wf_fiber_cache_close(
 	struct wf_fiber_cache *c, struct wf_fiber_pool *pool);
+
+/* Idle for so long, the memory of free descriptors is given back. */
+#define WF_TRIM_NS (250 * WF_NS_PER_MS)
+
+/* When a trim is due; INT64_MAX: never.  Anyone. */
+static inline int64_t wf_fiber_pool_next_trim(struct wf_fiber_pool *pool)
+{
+	int64_t at = wf_load_rlx(&pool->trim_ns);
+
+	return at == 0 ? INT64_MAX : at;
+}
+
+/*
+ * It is now_ns: if a trim is due make some units bare.  When the next one is
+ * due, maybe at once; INT64_MAX: never.  Anyone.
+ */
+int64_t wf_fiber_pool_trim(struct wf_fiber_pool *pool, int64_t now_ns);
 
 /* The runtime that f belongs to. */
 static inline void *wf_fiber_rt(const weft_fiber *f)

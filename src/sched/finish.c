@@ -9,6 +9,7 @@
 #include "sched/runtime.h"
 #include "sched/scope.h"
 #include "sched/wait.h"
+#include "sched/wake.h"
 
 wf_may_switch void wf_finish_user(weft_fiber *f)
 {
@@ -45,20 +46,35 @@ static void release(
 	wf_finish_give(cache, rt, f);
 }
 
+/*
+ * From a thread that has no processor of rt.  If it is the first to see that
+ * memory can be given back, all threads of rt may sleep without a deadline: one
+ * is woken, and sleeps again until it is time (sched/park.c).
+ */
+static void free_outside(struct weft_rt *rt, weft_fiber *f)
+{
+	bool trims;
+
+	wf_lock(&rt->outside.lock);
+	trims = wf_fiber_pool_next_trim(&rt->fibers) != INT64_MAX;
+	release(&rt->outside.fibers, rt, f);
+	trims = !trims && wf_fiber_pool_next_trim(&rt->fibers) != INT64_MAX;
+	wf_unlock(&rt->outside.lock);
+	if (rt->is_home)
+		wf_home_drop();
+	else if (wf_unlikely(trims))
+		(void)wf_wake_one(rt->groups);
+}
+
 void wf_fiber_free(weft_fiber *f)
 {
 	struct weft_rt *rt = wf_fiber_rt(f);
 	struct wf_thread *t = wf_thread_in(rt);
 
-	if (wf_likely(t != NULL)) {
+	if (wf_likely(t != NULL))
 		release(&t->proc->fibers, rt, f);
-		return;
-	}
-	wf_lock(&rt->outside.lock);
-	release(&rt->outside.fibers, rt, f);
-	wf_unlock(&rt->outside.lock);
-	if (rt->is_home)
-		wf_home_drop();
+	else
+		free_outside(rt, f);
 }
 
 /*

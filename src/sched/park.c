@@ -84,6 +84,24 @@ static void set_bit(struct wf_proc *p)
 }
 
 /*
+ * A trim of the descriptors is due before until: one of the threads that sleep
+ * sees to it, and sleeps on.  It does not get up: for all others it is asleep,
+ * and a wake that comes meanwhile waits for one call of the system.
+ */
+static wf_noinline void sleep_and_trim(struct wf_thread *t, int64_t until)
+{
+	struct weft_rt *rt = t->rt;
+	int64_t at = wf_fiber_pool_next_trim(&rt->fibers);
+
+	if (wf_xchg_rlx(&rt->trims, true))
+		return;
+	while (at < until && wf_load_rlx(&t->word) == 0)
+		if (wf_os_futex_wait(&t->word, 0, at) == -ETIMEDOUT)
+			at = wf_fiber_pool_trim(&rt->fibers, wf_os_now_ns());
+	wf_store_rlx(&rt->trims, false);
+}
+
+/*
  * True when woken; false: nobody did until the first timer, or if there is none
  * for as long as an idle thread stays.
  */
@@ -93,6 +111,8 @@ static bool sleep_on(struct wf_thread *t, int64_t until)
 
 	if (until == INT64_MAX && !stays)
 		until = wf_os_now_ns() + t->rt->linger_ns;
+	if (wf_unlikely(wf_fiber_pool_next_trim(&t->rt->fibers) < until))
+		sleep_and_trim(t, until);
 
 	/* [pair: park.word] What our waker did before. */
 	while (wf_load_acq(&t->word) == 0)

@@ -384,7 +384,10 @@ static void let_go(const void *p, size_t bytes, bool freed)
 					at->memory != WF_SIM_PARTLY))
 				continue;
 			at->memory = WF_SIM_THERE;
-			touch(addr, 0xff, true, 0);
+			if (!freed && at->locs != 0)
+				wf_sim_shadow_atomic(at, addr, 0xff, true);
+			else
+				touch(addr, 0xff, true, 0);
 			if (freed)
 				at->memory = WF_SIM_FREED;
 			else

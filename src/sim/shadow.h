@@ -13,6 +13,10 @@
  * one of freed memory.  What was never allocated is told from that by the heap
  * (sim/heap.h), which is asked when a cell is first touched in a run.
  *
+ * Memory that is made new, because it was discarded, counts as written too; but
+ * where there are atomics they are stored to, as a page that goes is gone at
+ * once for everybody: an atomic access at the same time is no race.
+ *
  * Cells are found by page, for any address, and are never cleared: a cell of an
  * earlier run is told by its number.
  */

@@ -15,7 +15,9 @@
 
 #include "base/random.h"
 #include "fiber/slab.h"
+#include "os/os.h"
 #include "support/os_faults.h"
+#include "support/skip.h"
 #include "support/threads.h"
 
 enum { CACHES = 2, HELD_MAX = 1000, STEPS = 20000 };
@@ -323,6 +325,168 @@ static void many_threads_never_share_a_descriptor(void **state)
 		wf_fiber_cache_close(&c.cache[i], &pool);
 }
 
+/* ------------------------------------------------------------------------ */
+/* Memory that is given back. */
+
+enum { BURST = 8 * WF_SLAB_FIBERS };
+
+static weft_fiber *burst[BURST];
+
+static void take_burst(void)
+{
+	for (size_t i = 0; i < BURST; i++)
+		burst[i] = take(&cache[0]);
+}
+
+/* In any order, so that each magazine has descriptors of all slabs. */
+static void give_burst(void)
+{
+	struct wf_random random;
+
+	wf_random_seed(&random, threads_seed());
+	for (size_t i = BURST; i > 0; i--) {
+		size_t at = wf_random_below(&random, (uint32_t)i);
+		weft_fiber *f = burst[at];
+
+		burst[at] = burst[i - 1];
+		give(&cache[i % CACHES], f);
+	}
+}
+
+/* All trims that are due after so much time. */
+static void trim_after(int64_t ns)
+{
+	int64_t now_ns = wf_os_now_ns() + ns;
+
+	while (wf_fiber_pool_trim(&pool, now_ns) <= now_ns)
+		continue;
+}
+
+static bool is_apart(void)
+{
+	return WF_UNIT_BYTES % wf_os_page_bytes() == 0;
+}
+
+/*
+ * Few units stay: the spare ones, those of which a cache has some, and the
+ * first and the last of each slab.
+ */
+static void expect_given_back(void)
+{
+	size_t most = CACHES * 2 * WF_FIBER_BATCH + WF_UNITS_SPARE + 2 * 9;
+
+	assert_true(pool.idle.count <= WF_UNITS_SPARE);
+	assert_true(pool.bare.count + most >=
+		BURST * sizeof(weft_fiber) / WF_UNIT_BYTES);
+	for (struct wf_unit *u = pool.bare.first; u; u = u->next)
+		assert_null(u->list);
+}
+
+static void what_is_free_for_long_is_given_back(void **state)
+{
+	size_t before;
+
+	(void)state;
+	if (!is_apart())
+		skip_because("pages are larger than a unit");
+	for (int round = 0; round < 3; round++) {
+		take_burst();
+		assert_int_equal(pool.bare.count, 0);
+		before = carved();
+		give_burst();
+		trim_after(0);
+		assert_int_equal(pool.bare.count, 0);
+		/* They came while the first time went by. */
+		trim_after(2 * WF_TRIM_NS);
+		trim_after(4 * WF_TRIM_NS);
+		expect_given_back();
+		/* Nothing is left to do. */
+		assert_true(wf_fiber_pool_next_trim(&pool) == INT64_MAX);
+		/* What comes now is as good as new, and there are not more. */
+		take_burst();
+		assert_true(carved() <= before + 4 * WF_FIBER_BATCH);
+		for (size_t i = 0; i < BURST; i++)
+			assert_true(wf_task_is_fiber(&burst[i]->task));
+		give_burst();
+	}
+}
+
+/* Used again within the time, all of it: then it stays. */
+static void what_is_used_again_stays(void **state)
+{
+	(void)state;
+	if (!is_apart())
+		skip_because("pages are larger than a unit");
+	take_burst();
+	give_burst();
+	take_burst();
+	give_burst();
+	trim_after(3 * WF_TRIM_NS / 2);
+	/* In the time that began with the first one, all were in use. */
+	assert_int_equal(pool.bare.count, 0);
+	trim_after(4 * WF_TRIM_NS);
+	expect_given_back();
+}
+
+static void fire(weft_fiber *f, void *arg)
+{
+	size_t *timed = arg;
+
+	*timed += wf_load_rlx(&f->timer.in) != NULL;
+	wf_store_rlx(&f->timer.in, NULL);
+}
+
+/* A late waker's word never comes again; nor does a timer lose its memory. */
+static void lives_go_on_where_they_were(void **state)
+{
+	struct wf_wheel *some = (struct wf_wheel *)&rt;
+	size_t timed = 0, waited = 0;
+
+	(void)state;
+	if (!is_apart())
+		skip_because("pages are larger than a unit");
+	take_burst();
+	for (size_t i = 0; i < BURST; i++) {
+		wf_store_rlx(&burst[i]->wait, 9 * WF_WAIT_EPOCH);
+		wf_store_rlx(&burst[i]->timer.in, some);
+	}
+	give_burst();
+	trim_after(2 * WF_TRIM_NS);
+	trim_after(4 * WF_TRIM_NS);
+	assert_int_equal(pool.bare.count, 0);
+	assert_true(pool.idle.count > WF_UNITS_SPARE);
+	/* In vain: the next one comes later. */
+	assert_true(pool.pause_ns >= 2 * WF_TRIM_NS);
+	wf_fiber_pool_walk(&pool, fire, &timed);
+	assert_int_equal(timed, BURST);
+	trim_after(300 * WF_TRIM_NS);
+	trim_after(600 * WF_TRIM_NS);
+	expect_given_back();
+	take_burst();
+	for (size_t i = 0; i < BURST; i++)
+		waited += wf_load_rlx(&burst[i]->wait) == 9 * WF_WAIT_EPOCH;
+	give_burst();
+	/* Some are new: others are in the caches. */
+	assert_true(waited >= BURST - 4 * WF_FIBER_BATCH);
+}
+
+/* The system may refuse to take it: nothing is lost. */
+static void memory_that_is_not_taken_is_no_loss(void **state)
+{
+	(void)state;
+	if (!is_apart())
+		skip_because("pages are larger than a unit");
+	take_burst();
+	give_burst();
+	os_faults_plan(OS_FAULTS_DISCARD, 1, OS_FAULTS_FOREVER);
+	trim_after(2 * WF_TRIM_NS);
+	trim_after(4 * WF_TRIM_NS);
+	assert_true(os_faults_injected() > 0);
+	os_faults_repair();
+	take_burst();
+	give_burst();
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -334,6 +498,10 @@ int main(void)
 		TEST(any_sequence_keeps_a_credit_for_each),
 		TEST(no_memory_is_null_and_no_loss),
 		TEST(many_threads_never_share_a_descriptor),
+		TEST(what_is_free_for_long_is_given_back),
+		TEST(what_is_used_again_stays),
+		TEST(lives_go_on_where_they_were),
+		TEST(memory_that_is_not_taken_is_no_loss),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

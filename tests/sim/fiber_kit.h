@@ -168,6 +168,8 @@ void look_inline(void *arg);
 void pool_fibers(void *arg);
 void pool_walk(void *arg);
 void pool_growth(void *arg);
+void pool_give_back(void *arg);
+void pool_give_back_timer(void *arg);
 void pool_fibers_faults(void *arg);
 void pool_stacks(void *arg);
 void pool_trim(void *arg);

@@ -129,6 +129,8 @@ static const struct scenario table[] = {
 	{ .name = "pool/fibers", .body = pool_fibers },
 	{ .name = "pool/walk", .body = pool_walk },
 	{ .name = "pool/growth", .body = pool_growth },
+	{ .name = "pool/give-back", .body = pool_give_back },
+	{ .name = "pool/give-back-timer", .body = pool_give_back_timer },
 	{ .name = "pool/fibers-faults", .body = pool_fibers_faults },
 	{ .name = "pool/stacks", .body = pool_stacks },
 	{ .name = "pool/trim", .body = pool_trim },

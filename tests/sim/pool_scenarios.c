@@ -14,6 +14,7 @@
 #include "fiber/slab.h"
 #include "os/os.h"
 #include "stack/cache.h"
+#include "timer/wheel.h"
 
 enum { THREADS = 2, HELD = 2 * WF_FIBER_BATCH + 1 };
 
@@ -226,6 +227,169 @@ void pool_growth(void *arg)
 	close_fibers();
 	wf_os_free(s);
 }
+
+/* ------------------------------------------------------------------------ */
+/* Descriptors whose memory is given back. */
+
+enum { UNIT = WF_UNIT_BYTES / sizeof(weft_fiber), EPOCH = 7 };
+
+/* The first descriptors of the first unit go last, and stay in the cache. */
+static void give_last(weft_fiber **held)
+{
+	for (unsigned n = 0; n < HELD; n++)
+		wf_fiber_give(&s->fiber_cache[0], &s->fibers, held[n]);
+}
+
+/* The second unit is idle; its first descriptor. */
+static weft_fiber *fill_unit(void)
+{
+	struct wf_fiber_cache *c = &s->fiber_cache[0];
+	weft_fiber *held[UNIT], *last[HELD];
+	struct wf_slab *slab;
+
+	for (unsigned n = 0; n < HELD; n++)
+		last[n] = wf_fiber_take(c, &s->fibers);
+	slab = wf_load_rlx(&s->fibers.slabs);
+	c->now = (struct wf_magazine){ 0 };
+	/* As if nearly all of the first unit had been handed out. */
+	wf_store_rlx(&slab->used, WF_SLAB_FIBERS - UNIT);
+	for (unsigned n = 0; n < UNIT; n++)
+		held[n] = wf_fiber_take(c, &s->fibers);
+	for (unsigned n = 0; n < UNIT; n++) {
+		/* It has had a life, and waited. */
+		wf_store_rlx(&held[n]->state, 3u << WF_FIBER_USE_SHIFT);
+		wf_store_rlx(&held[n]->wait, EPOCH * WF_WAIT_EPOCH);
+		wf_fiber_give(c, &s->fibers, held[n]);
+	}
+	give_last(last);
+	weft_sim_assert(s->fibers.idle.count == 1 &&
+			wf_load_rlx(&s->fibers.trim_ns) != 0,
+		"the second unit is not idle");
+	return (weft_fiber *)(void *)((char *)slab + WF_UNIT_BYTES);
+}
+
+static void trim_now(void *arg)
+{
+	(void)arg;
+	(void)wf_fiber_pool_trim(&s->fibers, wf_os_now_ns() + WF_NS_PER_S);
+}
+
+/* What a stale ticket and a late waker do. */
+static void be_late(void *arg)
+{
+	weft_fiber *f = arg;
+	uint64_t seen = EPOCH * WF_WAIT_EPOCH | WF_WAIT_ARMED;
+	bool claimed = wf_fiber_claim(
+		wf_fiber_ticket(f, 3u << WF_FIBER_USE_SHIFT));
+
+	weft_sim_assert(!claimed, "a free descriptor is claimed");
+	weft_sim_assert(wf_wait_claim(f, seen, 0) == WF_CLAIM_LOST,
+		"the wait of a free descriptor is ended");
+}
+
+static bool is_in_second_unit(weft_fiber *f)
+{
+	return ((uintptr_t)f & (WF_SLAB_BYTES - 1)) >= WF_UNIT_BYTES;
+}
+
+/* A new life in f, which waits, in a later epoch than all before. */
+static void begin_life(weft_fiber *f)
+{
+	uint64_t wait = wf_load_rlx(&f->wait);
+
+	weft_sim_assert(wf_task_is_fiber(&f->task) &&
+			!(wf_load_rlx(&f->state) & WF_FIBER_LIFE),
+		"the descriptor is not a free one");
+	weft_sim_assert(!is_in_second_unit(f) || wait >= EPOCH * WF_WAIT_EPOCH,
+		"an epoch comes again");
+	f->stack = NULL;
+	wf_store_rlx(&f->wait, (wait + WF_WAIT_EPOCH) | WF_WAIT_ARMED);
+}
+
+static void end_life(weft_fiber *f)
+{
+	uint64_t wait = wf_load_rlx(&f->wait);
+
+	weft_sim_assert((wait & WF_WAIT_PHASE) == WF_WAIT_ARMED,
+		"a waker of another life has ended this wait");
+	wf_store_rlx(&f->wait, wait & -WF_WAIT_EPOCH);
+}
+
+/* More than the first unit has. */
+static void take_and_wait(void *arg)
+{
+	struct wf_fiber_cache *c = &s->fiber_cache[1];
+	weft_fiber *f[HELD];
+
+	(void)arg;
+	for (unsigned n = 0; n < HELD; n++) {
+		f[n] = wf_fiber_take(c, &s->fibers);
+		begin_life(f[n]);
+	}
+	for (unsigned n = 0; n < HELD; n++) {
+		end_life(f[n]);
+		wf_fiber_give(c, &s->fibers, f[n]);
+	}
+}
+
+static void close_trimmed(void)
+{
+	for (unsigned i = 0; i < THREADS; i++)
+		s->fiber_cache[i] = (struct wf_fiber_cache){ 0 };
+	wf_fiber_pool_close(&s->fibers);
+	wf_os_free(s);
+}
+
+/* Given back while others take descriptors, walk them, and come late. */
+void pool_give_back(void *arg)
+{
+	weft_fiber *f;
+	int id[3];
+
+	(void)arg;
+	s = duo_alloc(sizeof(*s));
+	open_fibers();
+	f = fill_unit();
+	id[0] = duo_thread(trim_now, NULL, "trimmer");
+	id[1] = duo_thread(take_and_wait, NULL, "taker");
+	id[2] = duo_thread(be_late, f, "late");
+	for (int i = 0; i < 3; i++)
+		(void)weft_sim_join(id[i]);
+	be_late(f + 1);
+	close_trimmed();
+}
+
+static struct wf_wheel wheel;
+static weft_fiber *timed;
+
+static void fire(void *arg)
+{
+	struct wf_timer *t = wf_wheel_pop(&wheel, 1000);
+
+	(void)arg;
+	weft_sim_assert(t == &timed->timer, "another timer is due");
+	wf_wheel_drop(t);
+}
+
+/* The timer of a free descriptor is still set, and fires just now. */
+void pool_give_back_timer(void *arg)
+{
+	int id;
+
+	(void)arg;
+	s = duo_alloc(sizeof(*s));
+	open_fibers();
+	timed = fill_unit() + 1;
+	wf_wheel_insert(&wheel, &timed->timer, 1000);
+	id = duo_thread(fire, NULL, "timer");
+	trim_now(NULL);
+	(void)weft_sim_join(id);
+	(void)wf_fiber_pool_trim(&s->fibers, wf_os_now_ns() + 9 * WF_NS_PER_S);
+	weft_sim_assert(s->fibers.bare.count == 1, "nothing was given back");
+	close_trimmed();
+}
+
+/* ------------------------------------------------------------------------ */
 
 /* Memory may be refused: then nothing has happened. */
 static void try_one(void *arg)

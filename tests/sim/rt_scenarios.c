@@ -314,6 +314,76 @@ void rt_limit(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
+/* A thread that sleeps gives the memory of descriptors back. */
+
+enum { UNIT = WF_UNIT_BYTES / sizeof(weft_fiber), AFTER = 6 };
+
+static bool any_bare(struct wf_fiber_pool *pool)
+{
+	bool any;
+
+	wf_lock(&pool->lock);
+	any = pool->bare.count != 0;
+	wf_unlock(&pool->lock);
+	return any;
+}
+
+/* The second unit of the first slab is idle. */
+static void fill_unit(struct wf_fiber_pool *pool)
+{
+	struct wf_fiber_cache c = { 0 };
+	weft_fiber *f[UNIT + AFTER];
+
+	for (unsigned n = 0; n < UNIT + AFTER; n++) {
+		struct wf_slab *slab = wf_load_rlx(&pool->slabs);
+
+		/* As if nearly all of the first unit had been handed out. */
+		if (n == AFTER)
+			wf_store_rlx(&slab->used, WF_SLAB_FIBERS - UNIT);
+		f[n] = wf_fiber_take(&c, pool);
+		weft_sim_assert(f[n] != NULL, "no descriptor");
+	}
+	for (unsigned n = UNIT + AFTER; n > 0; n--)
+		wf_fiber_give(&c, pool, f[n - 1]);
+	wf_fiber_cache_close(&c, pool);
+}
+
+static void nap(int64_t ns)
+{
+	int64_t until = wf_os_now_ns() + ns;
+	_Atomic(uint32_t) never = 0;
+
+	while (wf_os_now_ns() < until)
+		(void)wf_os_futex_wait(&never, 0, until);
+}
+
+/*
+ * The thread that sleeps is woken before, while or after it gives memory back;
+ * a fiber may begin in what was given.
+ */
+void rt_give_back(void *arg)
+{
+	weft_config cfg = rt_config((uint32_t)(uintptr_t)arg);
+	struct weft_rt *rt;
+
+	rt_start_with(&cfg);
+	rt = stage.rt;
+	fill_unit(&rt->fibers);
+	job_submit(rt, 0, WEFT_HINT_DEFAULT);
+	weft_sim_quiesce();
+	if (weft_sim_either(2))
+		nap(WF_TRIM_NS);
+	stage.job[1].then = job_opens;
+	job_submit(rt, 1, WEFT_HINT_DEFAULT);
+	latch_wait(&stage.latch[0]);
+	nap(3 * WF_TRIM_NS);
+	weft_sim_quiesce();
+	weft_sim_assert(any_bare(&rt->fibers), "nothing was given back");
+	rt_stop();
+	jobs_check(2);
+}
+
+/* ------------------------------------------------------------------------ */
 /* Two runtimes that give each other work. */
 
 static weft_rt *ours, *theirs;

@@ -414,6 +414,7 @@ void rt_shutdown_inside(void *arg);
 void rt_inside(void *arg);
 void rt_inside_fiber(void *arg);
 void rt_limit(void *arg);
+void rt_give_back(void *arg);
 void rt_two_runtimes(void *arg);
 void rt_faults(void *arg);
 void rt_faults_later(void *arg);

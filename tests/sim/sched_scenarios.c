@@ -222,6 +222,8 @@ static const struct scenario table[] = {
 	WHOLE("rt/inside", rt_inside, 2),
 	WHOLE("rt/inside-three", rt_inside, 3),
 	WHOLE("rt/limit", rt_limit, 3),
+	WHOLE("rt/give-back-one", rt_give_back, 1),
+	WHOLE("rt/give-back", rt_give_back, 2),
 	WHOLE("rt/inside-fiber", rt_inside_fiber, 2),
 	WHOLE("rt/two-runtimes", rt_two_runtimes, 0),
 	WHOLE("rt/faults", rt_faults, 0),

@@ -9,6 +9,7 @@
 #include "sim/sim_kit.h"
 
 #include "os/lock.h"
+#include "os/os.h"
 
 static struct {
 	uint64_t word;
@@ -590,6 +591,75 @@ static void runs_know_nothing_of_each_other(void **state)
 	kit_holds(touch_once, 0);
 }
 
+/* ------------------------------------------------------------------------ */
+/* Memory that is discarded. */
+
+enum { PAGE = 4096 };
+
+struct page {
+	_Atomic(uint64_t) word;
+	uint64_t plain;
+};
+
+static struct page *page;
+
+static void discard_page(void *arg)
+{
+	struct wf_os_span span = { page, PAGE };
+
+	(void)arg;
+	weft_sim_assert(wf_os_vm_discard(&span, 1) == 0, "no discard");
+}
+
+static void see_word(void *arg)
+{
+	uint64_t seen = wf_load_rlx(&page->word);
+
+	(void)arg;
+	weft_sim_assert(seen == 0 || seen == 5, "it has %u", (unsigned)seen);
+}
+
+static void see_plain(void *arg)
+{
+	(void)arg;
+	kit_use(page->plain);
+}
+
+static void discard_while(void (*seen)(void *))
+{
+	void *p;
+
+	weft_sim_assert(wf_os_vm_map(&p, PAGE) == 0, "no memory");
+	page = p;
+	wf_store_rlx(&page->word, 5);
+	page->plain = 5;
+	kit_pair(seen, discard_page);
+	weft_sim_assert(wf_load_rlx(&page->word) == 0, "it is still there");
+	wf_os_vm_unmap(p, PAGE);
+}
+
+static void discard_atomic(void *arg)
+{
+	(void)arg;
+	discard_while(see_word);
+}
+
+static void discard_plain(void *arg)
+{
+	(void)arg;
+	discard_while(see_plain);
+}
+
+/* For atomics it is a store, for all else a write. */
+static void a_discard_is_a_store_to_atomics(void **state)
+{
+	weft_sim_report r;
+
+	(void)state;
+	kit_holds(discard_atomic, 0);
+	kit_breaks(discard_plain, 0, "race", &r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -607,6 +677,7 @@ int main(void)
 		cmocka_unit_test(ordered_mixes_do_not_race),
 		cmocka_unit_test(plain_writes_are_stores),
 		cmocka_unit_test(runs_know_nothing_of_each_other),
+		cmocka_unit_test(a_discard_is_a_store_to_atomics),
 	};
 
 	return cmocka_run_group_tests(tests, kit_setup, NULL);

@@ -2,6 +2,7 @@
 /*
  * tests/stress/sched_million_test.c - a million fibers wait at once: each costs
  * a page and its descriptor, all together few mappings, and all of them end.
+ * Then their memory goes back to the system, while the runtime goes on.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +13,9 @@
 #include "stress/sched_kit.h"
 
 enum { MILLION = 1000000, EACH_MAX = 4400, MAPPINGS_MAX = 1000 };
+
+/* For each fiber that there was, when it has ended; 256 is a descriptor. */
+enum { LEFT_MAX = 60, LEFT_S = 20 };
 
 /* Memory of the machine for one fiber, with the kernel's page tables. */
 enum { NEEDED = 6000 };
@@ -82,6 +86,20 @@ static void check_memory(size_t before, size_t n)
 	assert_true(mappings < MAPPINGS_MAX);
 }
 
+static void wait_for_memory(size_t before, size_t n)
+{
+	int64_t until = threads_now_ns() + LEFT_S * WF_NS_PER_S;
+	size_t left;
+
+	do {
+		kit_pause_us(10000);
+		left = probe_resident_bytes();
+		left = left > before ? left - before : 0;
+	} while (left / n > LEFT_MAX && threads_now_ns() < until);
+	printf("%zu bytes each are left\n", left / n);
+	assert_true(left / n <= LEFT_MAX);
+}
+
 static void a_million_fibers_wait_and_end(void **state)
 {
 	size_t n = wf_min_size(threads_rounds(MILLION), free_bytes() / NEEDED);
@@ -103,6 +121,10 @@ static void a_million_fibers_wait_and_end(void **state)
 	printf("%.1f s until all have ended\n",
 		(double)(threads_now_ns() - began) / 1e9);
 	assert_int_equal(wf_load_rlx(&released), n);
+	began = threads_now_ns();
+	wait_for_memory(before, n);
+	printf("%.1f s until it was given back\n",
+		(double)(threads_now_ns() - began) / 1e9);
 	kit_stop(rt);
 }
 
