@@ -323,7 +323,8 @@ static bool may_take_global(struct wf_proc *p)
  * came to the local queue since the turns began, which now runs first, is no
  * more than that.  When the share has run it is the global queue's turn again.
  * Otherwise take one, and stay in turn: the next pick looks around, too.
- * Of joinable fibers take one, and that is the turn.
+ * Of joinable fibers take one, and that is the turn; so if the local queue is
+ * empty, because nothing is overtaken then and others may take the rest.
  */
 static weft_task *take_in_turn(struct wf_proc *p)
 {
@@ -331,7 +332,7 @@ static weft_task *take_in_turn(struct wf_proc *p)
 	struct wf_group *g = p->group;
 	weft_task *task;
 
-	if (wf_load_rlx(&g->away)) {
+	if (wf_runq_len(&p->runq) == 0 || wf_load_rlx(&g->away)) {
 		p->turn.of = WF_TURN_NONE;
 		return wf_grab(p, g, 1, 1);
 	}

@@ -150,7 +150,8 @@ if [[ $(nproc) != 1 && -s $noise ]] || [[ $status != 0 ]]; then
 	failed=1
 fi
 loads='chained-spawn chan-prodcons-0 chan-prodcons-10 chan-prodcons-100 channels '
-loads+='coarse different-spawners fib idle merge-sort million '
+loads+='coarse different-spawners fib handles-first handles-last handles-random '
+loads+='idle merge-sort million '
 loads+='mutex-work-busy mutex-work-free mutex-work-rw1 mutex-work-rw10 '
 loads+='mutex-work-slack mutexes pairs ping-pong-1 ping-pong-100 ping-pong-hog '
 loads+='remote-spawn ring sieve single-spawner slow-thread sort spawn-join spawn-tree '

@@ -464,7 +464,7 @@ static void with_nothing_here_the_turn_comes_at_once(void **state)
 	for (int i = 0; i < 3; i++)
 		(void)wf_runq_pop(&p->runq);
 	assert_pick(10);
-	assert_int_equal(p->pause + p->owed, 3);
+	assert_int_equal(p->pause + p->owed, 61);
 	assert_false(p->turn.of == WF_TURN_LOCAL);
 	free_rt();
 }
