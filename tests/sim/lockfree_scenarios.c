@@ -14,7 +14,7 @@
  */
 #include "policy_kit.h"
 
-enum { WORKERS = 3, LOOK_EVERY = 8, PATIENCE = 2000, LAST = 600, CALLS = 24 };
+enum { WORKERS = 3, LOOK_EVERY = 8, PATIENCE = 1400, LAST = 600, CALLS = 24 };
 
 static struct {
 	int64_t now_ns;
