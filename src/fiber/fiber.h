@@ -204,6 +204,13 @@ static inline bool wf_task_is_fiber(const weft_task *task)
 	return task->run == wf_fiber_task_run;
 }
 
+/* Is it a fiber that was moved to the global queue before it started? */
+static inline bool wf_task_is_away(weft_task *task)
+{
+	return wf_task_is_fiber(task) &&
+		(wf_load_rlx(&wf_fiber_of(task)->state) & WF_FIBER_AWAY);
+}
+
 /* Become the one who starts the fiber of a ticket: a wf_claim_fn. */
 bool wf_fiber_claim(wf_entry ticket);
 

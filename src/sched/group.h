@@ -60,7 +60,8 @@ struct wf_group {
 	/* Written seldom, read by all. */
 	_Atomic(bool) gate_open;
 	_Atomic(bool) coarse;		/* the tasks of some processor are */
-	_Atomic(bool) away;		/* joinable fibers overflowed last */
+	_Atomic(bool) away;		/* the global queue may begin with
+					   joinable fibers (AWAY) */
 	_Atomic(uint64_t) wake_ns;	/* what a wake costs, lately */
 
 	struct wf_lock share_lock;	/* sched/share.h */

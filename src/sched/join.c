@@ -92,8 +92,8 @@ static inline bool stack_suffices(struct wf_thread *t, weft_fiber *f)
 /* So long may a joiner run children as calls while others have not started. */
 #define WF_JOIN_NS WF_NS_PER_MS
 
-/* So often at most a joiner lets another one go on instead: 2 to the power. */
-#define WF_JOIN_TURNS_MAX 10
+/* With so many joiners that have given way no more turns are waited for. */
+#define WF_JOIN_WAITING_MAX 5
 
 /*
  * A joiner that runs children as calls must not keep others from running.  Each
@@ -113,8 +113,11 @@ static inline bool stack_suffices(struct wf_thread *t, weft_fiber *f)
  * way too, and leave in the queue what it has spawned: a queue that is full of
  * such children sends them to the global queue, where they cannot be run as
  * calls, and the tree becomes ten times as slow.  So joiners that have given
- * way, which wait as yielders, go on before one more fiber begins: for twice as
- * many turns with each that waits, up to 2 ^ WF_JOIN_TURNS_MAX.
+ * way, which wait as yielders, go on before one more fiber begins: for four
+ * times as many turns with each that waits, up to 4 ^ WF_JOIN_WAITING_MAX.
+ *
+ * So a fiber that has not started waits for 1 ms behind one joiner, for 4 ms
+ * behind two, and for 1 s behind six or more.
  */
 static wf_may_switch void give_way(struct wf_thread *t, weft_fiber *self)
 {
@@ -122,9 +125,9 @@ static wf_may_switch void give_way(struct wf_thread *t, weft_fiber *self)
 	uint32_t waiting = wf_load_rlx(&p->yielders.count);
 	weft_task *other = NULL;
 
-	if (waiting > WF_JOIN_TURNS_MAX)
-		waiting = WF_JOIN_TURNS_MAX;
-	if (++p->gave_way < UINT32_C(1) << waiting)
+	if (waiting > WF_JOIN_WAITING_MAX)
+		waiting = WF_JOIN_WAITING_MAX;
+	if (++p->gave_way < UINT32_C(1) << 2 * waiting)
 		other = wf_pick_yielder(p);
 	if (other != NULL) {
 		wf_yield_for(t, self, other);
@@ -235,10 +238,9 @@ static wf_noinline int join(struct wf_thread *t, weft_fiber *f, void **result,
 }
 
 /* A join that has more to do than to take a result. */
-static wf_noinline int join_slow(weft_fiber *f, void **result,
-	weft_time deadline, uint32_t state)
+static wf_noinline int join_slow(struct wf_thread *t, weft_fiber *f,
+	void **result, weft_time deadline, uint32_t state)
 {
-	struct wf_thread *t = wf_os_self();
 	struct weft_rt *rt = wf_fiber_rt(f);
 	weft_fiber *self = t ? t->current : NULL;
 	int err;
@@ -283,7 +285,7 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 	uint32_t state = wf_load_acq(&f->state);
 
 	if (!is_plainly_done(t, f, state))
-		return join_slow(f, result, deadline, state);
+		return join_slow(t, f, result, deadline, state);
 	if (result != NULL)
 		*result = wf_load_rlx(&f->result);
 	wf_finish_give(&t->proc->fibers, t->rt, f);

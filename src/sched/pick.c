@@ -318,29 +318,49 @@ static bool may_take_global(struct wf_proc *p)
 }
 
 /*
+ * In the global queue's turn: one task of it.  The turn ends with a joinable
+ * fiber.
+ */
+static weft_task *take_one_in_turn(struct wf_proc *p)
+{
+	weft_task *task = wf_grab(p, p->group, 1, 1);
+
+	if (task == NULL || wf_task_is_away(task))
+		p->turn.of = WF_TURN_NONE;
+	else if (wf_unlikely(wf_load_rlx(&p->group->away)))
+		wf_store_rlx(&p->group->away, false);
+	return task;
+}
+
+/*
  * The global queue has its turn.  If the local queue is no more than half full,
  * take a share: that costs less for each task than to take one by one, and what
  * came to the local queue since the turns began, which now runs first, is no
  * more than that.  When the share has run it is the global queue's turn again.
- * Otherwise take one, and stay in turn: the next pick looks around, too.
- * Of joinable fibers take one, and that is the turn; so if the local queue is
- * empty, because nothing is overtaken then and others may take the rest.
+ * Otherwise, or if there may be joinable fibers, take one, and stay in turn:
+ * the next pick looks around, too.
+ * If the local queue is empty take one, and that is the turn: nothing is
+ * overtaken, and others may take the rest.
  */
 static weft_task *take_in_turn(struct wf_proc *p)
 {
 	size_t half = (size_t)(p->runq.mask + 1) / 2;
+	size_t len = wf_runq_len(&p->runq);
 	struct wf_group *g = p->group;
 	weft_task *task;
 
-	if (wf_runq_len(&p->runq) == 0 || wf_load_rlx(&g->away)) {
+	if (len == 0) {
 		p->turn.of = WF_TURN_NONE;
 		return wf_grab(p, g, 1, 1);
 	}
-	if (wf_policy_of(g)->take == WEFT_TAKE_ONE ||
-		wf_runq_len(&p->runq) > half) {
-		p->turn.looks = p->pause;
-		p->pause = 1;
-		return wf_grab(p, g, 1, 1);
+	if (wf_policy_of(g)->take == WEFT_TAKE_ONE || len > half ||
+		wf_load_rlx(&g->away)) {
+		task = take_one_in_turn(p);
+		if (p->turn.of == WF_TURN_GLOBAL) {
+			p->turn.looks = p->pause;
+			p->pause = 1;
+		}
+		return task;
 	}
 	task = wf_grab(p, g, wf_group_is_shy(g) ? 1 : g->count, half);
 	p->turn.of = WF_TURN_LOCAL;
@@ -372,7 +392,7 @@ static weft_task *pick_in_turn(struct wf_proc *p)
 	if (wf_load_rlx(&p->yielders.count) != 0)
 		task = from_yielders(p, false);
 	if (task == NULL && !is_turn_over(p))
-		task = wf_grab(p, p->group, 1, 1);
+		task = take_one_in_turn(p);
 	if (task == NULL)
 		p->turn.of = WF_TURN_NONE;
 	return task;

@@ -36,10 +36,10 @@
  * So a task in the global queue is overtaken by at most two local queues, and
  * by as many tasks as were before it.
  *
- * Not so if joinable fibers overflow (group.away).  These are parts of a tree
- * of forks, and to begin all of them at once is what a tree must not do: each
- * would take a stack, and leave as many again in the queue.  Then the GLOBAL
- * turn is one task.
+ * A joinable fiber that has overflowed (AWAY, fiber/fiber.h) ends the GLOBAL
+ * turn.  It is a part of a tree of forks, as like as not, and to begin many of
+ * them at once is what a tree must not do: each would take a stack, and leave
+ * as many again in the queue.
  *
  * In the lock-free mode yielders are in the global queue (sched/global.h), and
  * the GLOBAL turn is what is left of one chain of it; the tick takes nothing
@@ -60,8 +60,8 @@
  * way, a look, and the next turns.  A yielder: both, one after the other.  Each
  * with S picks from the slot before it.
  *
- * Where joinable fibers overflow, G * R more.  Where fibers run their children
- * as calls, a fiber that has not started may wait for them as long as
+ * For each joinable fiber before it, L + G more.  Where fibers run their
+ * children as calls, a fiber that has not started may wait for them as long as
  * sched/join.c says.  All of this
  * counts picks: a processor whose task computes makes none, and what waits
  * there is for thieves and the monitor's bound of time (sched/monitor.h).

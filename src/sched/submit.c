@@ -34,20 +34,14 @@ static bool has_dead_tickets(struct wf_proc *p)
 	return false;
 }
 
-/* Was it a ticket in the local queue?  Then it is joinable. */
-static bool is_away(weft_task *task)
-{
-	return wf_task_is_fiber(task) &&
-		(wf_load_rlx(&wf_fiber_of(task)->state) & WF_FIBER_AWAY);
-}
-
 /* What p's local queue had no room for goes to the global queue. */
 static void send_away(struct wf_proc *p, struct wf_batch *batch)
 {
-	bool away = is_away(batch->first) || is_away(batch->last);
+	bool away = wf_task_is_away(batch->first) ||
+		wf_task_is_away(batch->last);
 
-	if (wf_load_rlx(&p->group->away) != away)
-		wf_store_rlx(&p->group->away, away);
+	if (away)
+		wf_store_rlx(&p->group->away, true);
 	wf_global_push(p->group, p, batch);
 	/* They are older than what is here now: see TURNS in sched/pick.h. */
 	if (!away)
@@ -67,7 +61,8 @@ static void offload(struct wf_proc *p)
 		wf_yielders_let_go(p, alone);
 	}
 	if (policy->local == WEFT_LOCAL_ATOMIC && has_dead_tickets(p) &&
-		wf_runq_sift(&p->runq, wf_fiber_is_fresh) <= p->runq.mask / 2)
+		wf_runq_sift(&p->runq, wf_fiber_is_fresh) <=
+			p->runq.mask / 4 * 3)
 		return;
 	(void)wf_policy_runq(policy)->offload(&p->runq, wf_fiber_claim_away,
 		wf_policy_offload(policy), &batch);

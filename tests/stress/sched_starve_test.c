@@ -28,6 +28,7 @@ enum victim {
 	FRESH,	  /* a fiber that may be joined: the queue has a ticket */
 	DETACHED, /* weft_go */
 	TASK,
+	SLOT,	 /* a task submitted with WEFT_HINT_NEXT */
 	OUTSIDE, /* a task from another thread, in the global queue */
 	YIELDER,
 	SLEEPER, /* for 5 us; by time, because a clock decides */
@@ -43,7 +44,8 @@ enum victim {
 #define SLEEPER_NS (100 * WF_NS_PER_MS)
 
 static const char *const victim_names[VICTIMS] = { "fresh fiber",
-	"detached fiber", "task", "task from outside", "yielder", "sleeper" };
+	"detached fiber", "task", "task in the slot", "task from outside",
+	"yielder", "sleeper" };
 
 struct hog {
 	const char *name;
@@ -65,7 +67,7 @@ static struct scene {
 	bool over;
 	int starved;		/* one that did not run in time; -1: none */
 	size_t live, most_live; /* fibers of a burst */
-	weft_task task, outside;
+	weft_task task, slot, outside;
 	weft_group ended;
 	_Atomic(uint32_t) asked, answered;
 	_Atomic(bool) closed;
@@ -104,6 +106,12 @@ static void be_task(weft_task *task)
 {
 	(void)task;
 	ran(TASK);
+}
+
+static void be_in_slot(weft_task *task)
+{
+	(void)task;
+	ran(SLOT);
 }
 
 static void be_outside(weft_task *task)
@@ -171,6 +179,9 @@ static void begin_trial(void)
 	scene.task.run = be_task;
 	kit_expect(weft_submit(weft_rt_executor(scene.rt), &scene.task,
 			   WEFT_HINT_DEFAULT) == 0);
+	scene.slot.run = be_in_slot;
+	kit_expect(weft_submit(weft_rt_executor(scene.rt), &scene.slot,
+			   WEFT_HINT_NEXT) == 0);
 	scene.outside.run = be_outside;
 	ask_for_outside();
 }
