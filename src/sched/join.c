@@ -137,6 +137,10 @@ static wf_may_switch void give_way(struct wf_thread *t, weft_fiber *self)
 	}
 }
 
+/*
+ * self is about to run a child as a call, and it is time to look.  Returns the
+ * thread that it is on afterwards.
+ */
 static wf_noinline wf_may_switch struct wf_thread *look_around(
 	struct wf_thread *t, weft_fiber *self)
 {
