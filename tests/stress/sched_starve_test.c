@@ -227,8 +227,10 @@ static bool publish(struct weft_awaiter *a, weft_fiber *f)
 	return true;
 }
 
-/* Two fibers that name each other (weft_awaiter.next). */
-static void transfer(void *arg)
+static bool pair_wakes; /* else they name each other (weft_awaiter.next) */
+
+/* Two fibers, of which one runs and the other waits. */
+static void play_pair(void *arg)
 {
 	struct pair *me = arg, *other = &pair[me == pair];
 
@@ -236,7 +238,10 @@ static void transfer(void *arg)
 	if (me == pair)
 		kit_expect(weft_suspend(&me->a) == 0);
 	while (step()) {
-		me->a.next = other->self;
+		if (pair_wakes)
+			weft_wake(other->self, WEFT_HINT_NEXT);
+		else
+			me->a.next = other->self;
 		kit_expect(weft_suspend(&me->a) == 0);
 	}
 	me->ended = true;
@@ -245,44 +250,27 @@ static void transfer(void *arg)
 	weft_group_done(&scene.ended);
 }
 
-/* Two fibers that wake each other into the slot. */
-static void wake_next(void *arg)
-{
-	struct pair *me = arg, *other = &pair[me == pair];
-
-	me->a = (struct weft_awaiter){ .commit = publish };
-	if (me == pair)
-		kit_expect(weft_suspend(&me->a) == 0);
-	while (step()) {
-		weft_wake(other->self, WEFT_HINT_NEXT);
-		kit_expect(weft_suspend(&me->a) == 0);
-	}
-	me->ended = true;
-	if (!other->ended)
-		weft_wake(other->self, WEFT_HINT_DEFAULT);
-	weft_group_done(&scene.ended);
-}
-
-static void begin_pair(void (*fn)(void *))
+static void begin_pair(bool wakes)
 {
 	memset(pair, 0, sizeof(pair));
+	pair_wakes = wakes;
 	weft_group_add(&scene.ended, 2);
-	kit_expect(weft_go(fn, &pair[0]) == 0);
+	kit_expect(weft_go(play_pair, &pair[0]) == 0);
 	while (pair[0].self == NULL)
 		weft_yield();
-	kit_expect(weft_go(fn, &pair[1]) == 0);
+	kit_expect(weft_go(play_pair, &pair[1]) == 0);
 }
 
 static void hog_transfer(void *arg)
 {
 	(void)arg;
-	begin_pair(transfer);
+	begin_pair(false);
 }
 
 static void hog_next(void *arg)
 {
 	(void)arg;
-	begin_pair(wake_next);
+	begin_pair(true);
 }
 
 static void *leaf(void *arg)
