@@ -40,7 +40,8 @@ void wf_fiber_pool_close(struct wf_fiber_pool *pool)
  */
 static void divide(struct wf_slab *slab)
 {
-	bool apart = WF_UNIT_BYTES % wf_os_page_bytes() == 0;
+	bool apart = WF_UNIT_BYTES % wf_os_page_bytes() == 0 &&
+		WF_UNIT_BYTES % sizeof(weft_fiber) == 0;
 	size_t end = offsetof(struct wf_slab, fiber) +
 		WF_SLAB_FIBERS * sizeof(weft_fiber);
 

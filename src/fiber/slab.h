@@ -31,7 +31,8 @@
  * of each slab (a 64th of it), those that a live descriptor or one in a cache
  * keeps, and those with a descriptor whose timer is still set.  Memory that is
  * used again and again within that time stays: a page that was given back costs
- * a fault.  Where pages are larger than a unit, none is ever bare.
+ * a fault.  Where pages are larger than a unit, or descriptors do not fill one,
+ * none is ever bare.
  *
  *	(D1) A descriptor of a bare unit reads as a free one: stale tickets and
  *	     late wakers may look at it as at any other.  USE begins anew, so a
@@ -74,6 +75,9 @@ struct wf_unit {
 
 #define WF_SLAB_UNITS (WF_SLAB_BYTES / WF_UNIT_BYTES)
 
+/* A descriptor is as large, mostly; then none lies in two units. */
+#define WF_SLAB_ALIGN 256
+
 struct wf_slab {
 	void *rt;			/* whose fibers these are; fixed */
 	struct wf_slab *next;		/* the one made before; fixed */
@@ -81,8 +85,7 @@ struct wf_slab {
 	size_t mapping_bytes;
 	_Atomic(uint32_t) used;		/* descriptors ever handed out */
 	struct wf_unit unit[WF_SLAB_UNITS];
-	/* None is in two units. */
-	weft_fiber fiber[] wf_aligned(sizeof(weft_fiber));
+	weft_fiber fiber[] wf_aligned(WF_SLAB_ALIGN);
 };
 
 /* As many as fit, in whole magazines. */

@@ -93,12 +93,12 @@ static wf_noinline void sleep_and_trim(struct wf_thread *t, int64_t until)
 	struct weft_rt *rt = t->rt;
 	int64_t at = wf_fiber_pool_next_trim(&rt->fibers);
 
-	if (wf_xchg_rlx(&rt->trims, true))
+	if (wf_xchg_rlx(&rt->trims, 1) != 0)
 		return;
 	while (at < until && wf_load_rlx(&t->word) == 0)
 		if (wf_os_futex_wait(&t->word, 0, at) == -ETIMEDOUT)
 			at = wf_fiber_pool_trim(&rt->fibers, wf_os_now_ns());
-	wf_store_rlx(&rt->trims, false);
+	wf_store_rlx(&rt->trims, 0);
 }
 
 /*

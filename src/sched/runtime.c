@@ -226,9 +226,9 @@ static void warn_of_tsan(void)
 	static const char line[] =
 		"weft: this program uses ThreadSanitizer but libweft was not "
 		"built for it; link weft-tsan (pkg-config weft-tsan)\n";
-	static _Atomic(bool) said;
+	static _Atomic(uint32_t) said;
 
-	if (wf_san_is_blind() && !wf_xchg_rlx(&said, true))
+	if (wf_san_is_blind() && wf_xchg_rlx(&said, 1) == 0)
 		wf_os_complain(line, sizeof(line) - 1);
 }
 

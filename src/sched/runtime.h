@@ -89,7 +89,7 @@ struct weft_rt {
 
 	struct wf_stack_pool stacks;
 	struct wf_fiber_pool fibers;
-	_Atomic(bool) trims;		/* a thread that sleeps trims them */
+	_Atomic(uint32_t) trims;	/* 1: a thread that sleeps trims them */
 	struct wf_outside outside;
 	struct wf_quiet quiet;
 	struct wf_monitor monitor;

@@ -55,6 +55,14 @@ static bool is_call(const weft_fiber_attr *attr, void *(*fn)(void *), void *arg)
 	return calls() != before;
 }
 
+/* The same for the first child after the joiner gave way: see sched/join.c. */
+static bool is_first_call(
+	const weft_fiber_attr *attr, void *(*fn)(void *), void *arg)
+{
+	weft_yield();
+	return is_call(attr, fn, arg);
+}
+
 /* ------------------------------------------------------------------------ */
 /* When it is a call. */
 
@@ -90,11 +98,11 @@ static void *conditions(void *arg)
 	weft_rt *rt = arg;
 	weft_fiber *f;
 
-	kit_expect(is_call(NULL, on_stack_of, here()->stack));
-	kit_expect(is_call(&next, on_stack_of, here()->stack));
-	kit_expect(is_call(&small, on_stack_of, here()->stack));
-	kit_expect(!is_call(&large, not_on_stack_of, here()->stack));
-	kit_expect(!is_call(&yield, echo, arg)); /* its entry owns it */
+	kit_expect(is_first_call(NULL, on_stack_of, here()->stack));
+	kit_expect(is_first_call(&next, on_stack_of, here()->stack));
+	kit_expect(is_first_call(&small, on_stack_of, here()->stack));
+	kit_expect(!is_first_call(&large, not_on_stack_of, here()->stack));
+	kit_expect(!is_first_call(&yield, echo, arg)); /* its entry owns it */
 	join_deep_down(rt->promised / 2);
 	kit_expect(calls() == before + 3);
 	/* Who would not wait for as long as it takes runs nothing. */
