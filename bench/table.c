@@ -232,7 +232,7 @@ static int impl_width(const struct bench_view *v)
 	return (int)most;
 }
 
-/* idle has no operation; bench/facts.c tells about it, unless it failed. */
+/* idle has no operation; bench/reports.c tells about it, unless it failed. */
 static void print_loads(const struct bench_view *v)
 {
 	int width = impl_width(v);

@@ -40,7 +40,7 @@ double bench_view_floor(const struct bench_view *v, const char *name);
 double bench_view_slower(
 	const struct bench_view *v, const struct bench *b);
 
-/* bench/facts.c: what only some tell.  bench/ratios.c: who is faster. */
+/* bench/reports.c: what only some tell.  bench/ratios.c: who is faster. */
 void bench_print_facts(const struct bench_view *v);
 void bench_print_ratios(const struct bench_view *v);
 

@@ -9,7 +9,7 @@
 
 #include "base/atomic.h"
 #include "base/units.h"
-#include "bench/apart.h"
+#include "bench/subprocess.h"
 #include "os/os.h"
 
 const struct bench_load *const bench_loads[] = {

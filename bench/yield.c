@@ -2,7 +2,7 @@
 /*
  * bench/yield.c - fibers that give way to each other: a thousand, and two.
  *
- * Reads next: bench/documents.c
+ * Reads next: bench/spawners.c
  */
 #include "bench/workloads.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "os/os.h"
-#include "sched/wait_here.h"
+#include "wait/wait_inline.h"
 
 #define WF_CHAN_READY ((1u << WF_CHAN_SEND) | (1u << WF_CHAN_RECV))
 

@@ -38,7 +38,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "os/spin.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 
 enum wf_side { WF_CHAN_SEND, WF_CHAN_RECV };
 

@@ -36,10 +36,10 @@
 
 #include "base/random.h"
 #include "chan/chan.h"
-#include "sched/join.h"
+#include "life/join.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
-#include "sched/wait_here.h"
+#include "wait/wait_inline.h"
 #include "sync/event.h"
 
 /* What node_ of a case holds. */

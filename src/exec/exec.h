@@ -3,7 +3,7 @@
  * exec/exec.h - what the executors of this room have in common.
  *
  * Each that is made, rather than always there, begins with a struct wf_exec,
- * holds the home (sched/home.h) and counts its fibers.  Its submit tells it
+ * holds the home (exec/foreign_pool.h) and counts its fibers.  Its submit tells it
  * from others.
  *
  * DESTROY waits until an executor is at REST: nothing is queued or running, and

@@ -9,15 +9,15 @@
  *
  * The visits of other executors that lie between are walked over.  A fiber
  * stays on its thread as long as such a call lasts, since what it would leave
- * by is the visit's and not its own (sched/visit.h); so the queue is there.
+ * by is the visit's and not its own (exec/foreign.h); so the queue is there.
  *
  * Reads next: exec/strand.c
  */
 #include "exec/exec.h"
 #include "queue/batch.h"
-#include "queue/twice.h"
+#include "queue/resubmit_check.h"
 #include "sched/thread.h"
-#include "sched/visit.h"
+#include "exec/foreign.h"
 
 /* The queue of the outermost call on this thread; NULL: we are in none. */
 static struct wf_batch *outermost(void)

@@ -25,8 +25,8 @@
 #include "exec/exec.h"
 #include "os/lock.h"
 #include "queue/batch.h"
-#include "queue/twice.h"
-#include "sched/visit.h"
+#include "queue/resubmit_check.h"
+#include "exec/foreign.h"
 
 struct manual {
 	struct wf_exec exec;		/* must be first */

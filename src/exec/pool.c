@@ -24,8 +24,8 @@
 #include "os/lock.h"
 #include "os/os.h"
 #include "queue/batch.h"
-#include "queue/twice.h"
-#include "sched/visit.h"
+#include "queue/resubmit_check.h"
+#include "exec/foreign.h"
 #include "stack/overflow.h"
 
 #define WF_POOL_THREADS_MAX 4096

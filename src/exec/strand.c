@@ -51,7 +51,7 @@
  * access.  On an idle strand the leaver runs that task itself, since `over' may
  * be one that nobody runs any more.
  *
- * Reads next: sched/wait.h, and how an object is waited on.
+ * Reads next: wait/wait.h, and how an object is waited on.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,8 +59,8 @@
 #include "base/atomic.h"
 #include "base/limits.h"
 #include "exec/exec.h"
-#include "queue/twice.h"
-#include "sched/visit.h"
+#include "queue/resubmit_check.h"
+#include "exec/foreign.h"
 
 #define WF_STRAND_BUSY ((weft_task *)1)
 

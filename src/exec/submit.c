@@ -11,10 +11,10 @@
 #include "base/assert.h"
 #include "exec/exec.h"
 #include "os/os.h"
-#include "sched/home.h"
+#include "exec/foreign_pool.h"
 #include "sched/thread.h"
-#include "sched/visit.h"
-#include "sched/wait.h"
+#include "exec/foreign.h"
+#include "wait/wait.h"
 
 /* ------------------------------------------------------------------------ */
 /* A function as a task. */

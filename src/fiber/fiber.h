@@ -32,7 +32,7 @@
  *		 to the next, mostly, so that a ticket of an earlier one is
  *		 known to be dead
  *	AWAY	 it was claimed to be moved to the global queue, with many
- *		 others: set with the claim, for sched/finish.c
+ *		 others: set with the claim, for life/finish.c
  *	LETGO	 (with DONE) the ended fiber has let go of a joiner that had
  *		 given up at the same moment; only such a joiner looks for it.
  *
@@ -60,7 +60,7 @@
  *	CLAIMED -> IDLE			by the fiber, when it runs on
  *
  * CUT, a word of its own, is what others ask of the fiber: bits are set by
- * anyone and stay, but for SCOPE (sched/scope.c).  Who sets one looks at WAIT
+ * anyone and stay, but for SCOPE (life/scope.c).  Who sets one looks at WAIT
  * afterwards, and who begins a wait looks at CUT afterwards, with a fence each
  * [fiber.cut]: one of them sees the other.
  *
@@ -179,8 +179,8 @@ struct weft_fiber {
 	weft_time limit;		/* by OWN_LIMIT: inherited; its own */
 	_Atomic(struct wf_scope *) member;	/* it was started in; fixed */
 	struct wf_scope *scopes;	/* it has open; by scope_lock */
-	struct wf_spin scope_lock;	/* see sched/scope.c; any thread */
-	void *keys;			/* sched/key.c; its own */
+	struct wf_spin scope_lock;	/* see life/scope.c; any thread */
+	void *keys;			/* life/key.c; its own */
 	/* Part 4. */
 	_Atomic(int64_t) until		/* by TIMED: when its wait ends */
 		wf_aligned(WF_CACHE_LINE);

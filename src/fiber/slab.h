@@ -27,7 +27,7 @@
  *
  * Units that were idle for WF_TRIM_NS, but for the last WF_UNITS_SPARE, are
  * made bare: by a drain that comes then, or by a thread that sleeps
- * (sched/park.c).  So after a burst there stay the spare units, the first unit
+ * (idle/park.c).  So after a burst there stay the spare units, the first unit
  * of each slab (a 64th of it), those that a live descriptor or one in a cache
  * keeps, and those with a descriptor whose timer is still set.  Memory that is
  * used again and again within that time stays: a page that was given back costs

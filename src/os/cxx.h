@@ -24,7 +24,7 @@
  * program is linked with libweft.a.  A C++ runtime that is loaded later, by
  * dlopen, is not noticed.
  *
- * Reads next: sched/run_priv.h, the switch.
+ * Reads next: sched/switch.h, the switch.
  */
 #ifndef WF_OS_CXX_H
 #define WF_OS_CXX_H

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
-#include "queue/share.h"
+#include "queue/fair_share.h"
 
 /* A link to the batch below. */
 static weft_task *below(weft_task *top)

@@ -32,7 +32,7 @@
  * its exchange and its store of out, a processor has the chain in hand; storing
  * the rest is a submit like any other and must be followed by the same wake.
  *
- * Reads next: queue/share.h, how many a processor takes.
+ * Reads next: queue/fair_share.h, how many a processor takes.
  */
 #ifndef WF_QUEUE_INBOX_H
 #define WF_QUEUE_INBOX_H

@@ -22,7 +22,7 @@
  *
  * queue/inbox.h does the same work without a lock, in a looser order.
  *
- * Reads next: queue/share.h, how many a processor takes.
+ * Reads next: queue/fair_share.h, how many a processor takes.
  */
 #ifndef WF_QUEUE_INJECT_H
 #define WF_QUEUE_INJECT_H

@@ -14,7 +14,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "queue/runq_priv.h"
+#include "queue/runq_inline.h"
 
 void wf_runq_init(
 	struct wf_runq *q, _Atomic(wf_entry) *slots, uint64_t capacity)

@@ -7,7 +7,7 @@
  */
 #include "queue/runq_locked.h"
 
-#include "queue/runq_priv.h"
+#include "queue/runq_inline.h"
 
 /* Under the lock: the number of entries, from index *h on. */
 static size_t look(struct wf_runq *q, uint64_t *h)

@@ -2,7 +2,7 @@
 /*
  * sched/finish.h - a fiber has ended: its credit, its joiner, its descriptor.
  *
- * Reads next: sched/join.c, the other side of it.
+ * Reads next: life/join.c, the other side of it.
  */
 #ifndef WF_SCHED_FINISH_H
 #define WF_SCHED_FINISH_H

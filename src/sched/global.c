@@ -4,9 +4,9 @@
  */
 #include "sched/global.h"
 
-#include "queue/share.h"
+#include "queue/fair_share.h"
 #include "sched/runtime.h"
-#include "sched/wake.h"
+#include "idle/wake.h"
 
 /* How many inboxes of g have something. */
 static size_t inboxes_len(struct wf_group *g)

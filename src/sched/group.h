@@ -21,7 +21,7 @@
  *
  * The GATE says whether fine tasks, those that cost less than a cache line's
  * way to another core is worth, may be stolen, or taken from the global queue
- * by more than one: see sched/gate.h.
+ * by more than one: see idle/gate.h.
  *
  * Reads next: sched/thread.h, what holds a processor.
  */
@@ -36,7 +36,7 @@
 #include "base/limits.h"
 #include "queue/bounded.h"
 #include "queue/inject.h"
-#include "sched/gate.h"
+#include "idle/gate.h"
 #include "sched/policy.h"
 #include "sched/proc.h"
 
@@ -47,7 +47,7 @@ struct weft_rt;
 struct wf_group {
 	_Atomic(uint64_t) sleeping wf_aligned(WF_FALSE_SHARING);
 	_Atomic(uint64_t) searching;
-	_Atomic(uint64_t) parkings;	/* sched/quiet.h */
+	_Atomic(uint64_t) parkings;	/* idle/wait_idle.h */
 
 	/* Fixed. */
 	struct weft_rt *rt wf_aligned(WF_FALSE_SHARING);
@@ -64,7 +64,7 @@ struct wf_group {
 					   joinable fibers (AWAY) */
 	_Atomic(uint64_t) wake_ns;	/* what a wake costs, lately */
 
-	struct wf_lock share_lock;	/* sched/share.h */
+	struct wf_lock share_lock;	/* sched/handshake.h */
 	bool share_always;		/* fixed: there is no membarrier */
 
 	/* The monitor's. */

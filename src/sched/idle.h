@@ -5,7 +5,7 @@
  * At most max_searchers of a group search at once, those that were woken too;
  * the others go straight to sleep, because a searcher looks at everything again
  * before it sleeps and so stands for them.  The exceptions are a searcher whose
- * thread was stopped and that has been replaced (sched/monitor.h), until its
+ * thread was stopped and that has been replaced (idle/monitor.h), until its
  * round ends, and under flare's rule processors that were sent for.
  *
  * Spinning pays exactly when it outlasts the gap until the next task.  Each

@@ -7,7 +7,7 @@
 #include "os/os.h"
 #include "sched/global.h"
 #include "sched/runtime.h"
-#include "sched/share.h"
+#include "sched/handshake.h"
 #include "sched/steal.h"
 #include "sched/submit.h"
 

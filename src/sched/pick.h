@@ -62,9 +62,9 @@
  *
  * For each joinable fiber before it, L + G more.  Where fibers run their
  * children as calls, a fiber that has not started may wait for them as long as
- * sched/join.c says.  All of this counts picks: a processor whose task computes
+ * life/join.c says.  All of this counts picks: a processor whose task computes
  * makes none, and what waits there is for thieves and the monitor's bound of
- * time (sched/monitor.h).
+ * time (idle/monitor.h).
  *
  * Every pick is a tick, and every tick is counted by where it came from.
  *

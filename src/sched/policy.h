@@ -9,7 +9,7 @@
  *	a push		by the flags of the processor (coarse, sched/proc.h):
  *			WF_APART, fixed, sends it to wf_push_flagged
  *	WEFT_HINT_NEXT	by a slot that is never empty (WF_SLOT_SHUT)
- *	a pick		by `shared' (sched/share.h), which is then fixed too
+ *	a pick		by `shared' (sched/handshake.h), which is then fixed too
  *
  * and how much is stolen, taken or offloaded, and who is woken, is decided in
  * functions that are called seldom.

@@ -7,7 +7,7 @@
  * they say otherwise, and change hands with the processor.
  *
  * YIELDERS, fibers and tasks that gave way, wait in a list of their own, which
- * is held to be touched (sched/share.h), in rounds:
+ * is held to be touched (sched/handshake.h), in rounds:
  *
  *	(Y1) The first `round' of them run once the local queue's head has
  *	     reached local_mark, its tail when the round was closed, and all
@@ -38,7 +38,7 @@
 #include "queue/inbox.h"
 #include "queue/inject.h"
 #include "queue/runq.h"
-#include "sched/timers.h"
+#include "wait/timers.h"
 #include "stack/cache.h"
 
 #include <weft/obs.h>
@@ -122,8 +122,8 @@ struct wf_proc {
 					   clock; 0: it is one */
 	uint32_t stride;		/* picks between two looks, the last */
 	uint32_t streak;		/* picks from the slot in a row */
-	uint32_t gave_way;		/* joiners did: see sched/join.c */
-	_Atomic(uint32_t) busy;		/* it takes; see sched/share.h */
+	uint32_t gave_way;		/* joiners did: see life/join.c */
+	_Atomic(uint32_t) busy;		/* it takes; see sched/handshake.h */
 	bool woken;			/* by somebody, and found nothing yet */
 	bool alarmed;			/* its last sleep ended by a timer */
 	uint32_t clock_us;		/* clock_ns, as READY has it */
@@ -152,7 +152,7 @@ struct wf_proc {
 	_Atomic(uint64_t) mean_ns;	/* of one task */
 	int64_t calm_ns;		/* since then no help was needed */
 
-	/* Part 5: sched/share.h */
+	/* Part 5: sched/handshake.h */
 	_Atomic(bool) shared;		/* written by the group's share_lock */
 	_Atomic(bool) open;		/* the same */
 	_Atomic(uint32_t) thieves;

@@ -8,14 +8,14 @@
 
 #include "base/assert.h"
 #include "os/os.h"
-#include "queue/twice.h"
+#include "queue/resubmit_check.h"
 #include "sched/finish.h"
 #include "sched/pick.h"
-#include "sched/run_priv.h"
+#include "sched/switch.h"
 #include "sched/runtime.h"
-#include "sched/share.h"
+#include "sched/handshake.h"
 #include "sched/submit.h"
-#include "sched/visit.h"
+#include "exec/foreign.h"
 
 const char wf_suspend_name[] = "suspend";
 

@@ -23,7 +23,7 @@
  *	(L3) A stack of another size class than most is left as soon as its
  *	     fiber has ended.  Its credit goes back when the stack has.
  *
- * Reads next: arch/context.h, the jump; then sched/wait.h
+ * Reads next: arch/context.h, the jump; then wait/wait.h
  */
 #ifndef WF_SCHED_RUN_H
 #define WF_SCHED_RUN_H

@@ -12,12 +12,12 @@
 #include "base/sanitize.h"
 #include "base/units.h"
 #include "os/os.h"
-#include "queue/twice.h"
-#include "sched/park.h"
+#include "queue/resubmit_check.h"
+#include "idle/park.h"
 #include "sched/submit.h"
 #include "sched/thread.h"
-#include "sched/wait.h"
-#include "sched/wake.h"
+#include "wait/wait.h"
+#include "idle/wake.h"
 #include "stack/overflow.h"
 
 #define WF_RT_LINGER_NS (30 * WF_NS_PER_S)
@@ -363,7 +363,7 @@ int weft_rt_shutdown(weft_rt *rt)
 	if (!before) {
 		/*
 		 * One walk is enough: a wait that it does not find begins after
-		 * the fence, and its fiber sees the flag (sched/wait.c, begin).
+		 * the fence, and its fiber sees the flag (wait/wait.c, begin).
 		 */
 		wf_cut_fence(rt);
 		wf_fiber_pool_walk(&rt->fibers, cancel, NULL);

@@ -32,7 +32,7 @@
 
 #include "os/lock.h"
 #include "sched/group.h"
-#include "sched/monitor.h"
+#include "idle/monitor.h"
 #include "sched/proc.h"
 #include "stack/pool.h"
 
@@ -50,7 +50,7 @@ struct wf_outside {
 
 #define WF_OUTSIDE_CLOSED ((uint32_t)1 << 31)
 
-/* Who waits until nothing runs: see sched/quiet.h. */
+/* Who waits until nothing runs: see idle/wait_idle.h. */
 struct wf_quiet {
 	_Atomic(uint32_t) idlers wf_aligned(WF_FALSE_SHARING);
 	_Atomic(uint32_t) word;		/* their futex: look again */
@@ -68,7 +68,7 @@ struct weft_rt {
 	uint32_t group_count;
 	uint32_t proc_count;
 	uint32_t global_tick;		/* at least 2: others have turns too */
-	bool is_home;			/* sched/home.h */
+	bool is_home;			/* exec/foreign_pool.h */
 	uint8_t cls;			/* stack class of most fibers */
 	size_t promised;		/* bytes of it */
 	int64_t spin_ns;		/* 0: never */

@@ -10,7 +10,7 @@
 #include "sched/global.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
-#include "sched/share.h"
+#include "sched/handshake.h"
 
 /*
  * A number that changes when v has picked something.  Of coarse tasks, children
@@ -73,7 +73,7 @@ static weft_task *steal_slot(struct wf_proc *p, struct wf_proc *v)
 
 	/*
 	 * [pair: slot.take] The task as it was when it was put there; and that
-	 * we run is seen by who sees its owner park (sched/quiet.h).
+	 * we run is seen by who sees its owner park (idle/wait_idle.h).
 	 */
 	if (e <= WF_SLOT_SHUT || !wf_cas_acqrel(&v->slot, &e, 0))
 		return NULL;

@@ -20,7 +20,7 @@
  * are about to park: coarse tasks, anything when the gate is open, anything
  * behind a task that has run for 20 us.
  *
- * Reads next: sched/park.h, when nothing was found.
+ * Reads next: idle/park.h, when nothing was found.
  */
 #ifndef WF_SCHED_STEAL_H
 #define WF_SCHED_STEAL_H

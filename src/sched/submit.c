@@ -9,8 +9,8 @@
 #include "sched/global.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
-#include "sched/share.h"
-#include "sched/visit.h"
+#include "sched/handshake.h"
+#include "exec/foreign.h"
 
 /* So many entries of a full queue tell whether it holds dead tickets. */
 #define WF_SIFT_SAMPLE 8

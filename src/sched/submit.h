@@ -23,7 +23,7 @@
 #include "sched/proc.h"
 #include "sched/runtime.h"
 #include "sched/thread.h"
-#include "sched/wake.h"
+#include "idle/wake.h"
 
 /* Holder: give up what the slot holds to the local queue, put e there. */
 void wf_push_next_slow(struct wf_proc *p, wf_entry e);

@@ -57,7 +57,7 @@ struct wf_thread {
 	struct weft_rt *rt;		/* fixed */
 	struct wf_cxx *cxx;		/* its words; set before a fiber runs */
 
-	/* Of a visitor only, see sched/visit.h; a thread has all of it zero. */
+	/* Of a visitor only, see exec/foreign.h; a thread has all of it zero. */
 	bool visitor;
 	weft_executor *executor;	/* whose tasks it runs */
 	struct wf_thread *host;		/* whom wf_enter found before */

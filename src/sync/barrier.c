@@ -12,7 +12,7 @@
 #include <weft/barrier.h>
 
 #include "os/spin.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 
 struct barrier_waiter {
 	struct wf_waiter waiter; /* must be first */

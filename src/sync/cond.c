@@ -24,7 +24,7 @@
 
 #include "base/atomic.h"
 #include "os/spin.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 #include "sync/mutex.h"
 
 struct cond_waiter {

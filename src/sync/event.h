@@ -2,7 +2,7 @@
 /*
  * sync/event.h - what a wait on several objects needs of an event.
  *
- * The waiter is armed (sched/wait.h) before its node is enlisted, and the node
+ * The waiter is armed (wait/wait.h) before its node is enlisted, and the node
  * is taken out again before its frame goes, unless it is the one that won.
  */
 #ifndef WF_SYNC_EVENT_H
@@ -13,7 +13,7 @@
 #include <weft/event.h>
 
 #include "base/compiler.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 
 /* Is it set?  If so: with all that was done before. */
 wf_must_check bool wf_event_look(weft_event *e);

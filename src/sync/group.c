@@ -25,7 +25,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "os/os.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 
 #define WF_GROUP_LOCK ((uint64_t)1)
 #define WF_GROUP_WAITERS ((uint64_t)2)

@@ -44,7 +44,7 @@
 
 #include "base/assert.h"
 #include "base/units.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 
 #define WF_MUTEX_LOCKED ((uint64_t)2)
 #define WF_MUTEX_WOKEN ((uint64_t)4)

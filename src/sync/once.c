@@ -18,7 +18,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 #include "sync/mutex.h"
 
 #define WF_ONCE_BEGUN ((uint64_t)2)

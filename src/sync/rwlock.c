@@ -29,7 +29,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 #include "sync/mutex.h"
 
 #define WF_RW_WRITER ((uint64_t)2)

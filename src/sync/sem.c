@@ -29,7 +29,7 @@
 #include "base/atomic.h"
 #include "base/limits.h"
 #include "os/os.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 
 #define WF_SEM_LOCK ((uint64_t)1)
 #define WF_SEM_WAITERS ((uint64_t)2)

@@ -28,7 +28,7 @@
  *
  * Rejected: the heap alone.  100,000 timers took 80 ms to come out, now 15.
  *
- * Reads next: sched/timers.h, whose timers they are.
+ * Reads next: wait/timers.h, whose timers they are.
  */
 #ifndef WF_TIMER_WHEEL_H
 #define WF_TIMER_WHEEL_H

@@ -21,7 +21,7 @@
 enum { SEND = 1u << WF_CHAN_SEND, RECV = 1u << WF_CHAN_RECV };
 enum { SIZE_MAX_TESTED = 40, CAPACITY_MAX = 5, MOVES = 400 };
 
-/* The word of a plain thread that waits, as sched/wait.h describes it. */
+/* The word of a plain thread that waits, as wait/wait.h describes it. */
 enum { WAITING, CLAIMED, WOKEN, GONE };
 
 /* A number that differs from others in each byte. */

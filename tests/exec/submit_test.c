@@ -13,7 +13,7 @@
 
 #include "exec/exec.h"
 #include "os/os.h"
-#include "sched/visit.h"
+#include "exec/foreign.h"
 #include "stress/sched_kit.h"
 #include "support/os_faults.h"
 

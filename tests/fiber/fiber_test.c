@@ -309,7 +309,7 @@ static unsigned winner_of(struct waits *w, enum wf_claim *how)
 	return winner;
 }
 
-/* One wait, as sched/wait.c does it; gives_up: the fiber takes it back. */
+/* One wait, as wait/wait.c does it; gives_up: the fiber takes it back. */
 static void wait_once(struct waits *w, bool gives_up)
 {
 	uint64_t wait = (wf_load_rlx(&fiber.wait) & -WF_WAIT_EPOCH) +

@@ -25,7 +25,7 @@
 #include "base/compiler.h"
 #include "base/random.h"
 #include "queue/inbox.h"
-#include "queue/share.h"
+#include "queue/fair_share.h"
 #include "support/threads.h"
 
 enum { BOXES = 4, ITEMS = 2000, RUNS = 60 };

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "kit.h"
-#include "queue/share.h"
+#include "queue/fair_share.h"
 #include "sched/global.h"
 
 enum { PROCS = 4, CELLS_MAX = 64 };

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "kit.h"
 #include "locked.h"
-#include "sched/share.h"
+#include "sched/handshake.h"
 #include "sched/steal.h"
 #include "support/skip.h"
 

@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "os/os.h"
-#include "queue/twice.h"
+#include "queue/resubmit_check.h"
 #include "sched/global.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"

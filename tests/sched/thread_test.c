@@ -17,7 +17,7 @@
 #include "base/units.h"
 #include "sched/runtime.h"
 #include "sched/thread.h"
-#include "sched/wake.h"
+#include "idle/wake.h"
 #include "support/os_faults.h"
 #include "support/threads.h"
 

@@ -27,7 +27,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "os/os.h"
-#include "sched/visit.h"
+#include "exec/foreign.h"
 #include "sim/fiber_kit.h"
 
 enum { DESK_SLOTS = 4 };

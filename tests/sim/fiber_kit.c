@@ -11,7 +11,7 @@
 #include "sched/idle.h"
 #include "sched/run.h"
 #include "sched/submit.h"
-#include "sched/wake.h"
+#include "idle/wake.h"
 #include "sim/conserve_kit.h"
 
 #define DUO_STACK_BYTES (16 * WF_KIB)

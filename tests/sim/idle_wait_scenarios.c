@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "sched/global.h"
-#include "sched/park.h"
+#include "idle/park.h"
 #include "sim/fiber_kit.h"
 
 /* Wait, and see that the first n jobs have run. */

@@ -7,7 +7,7 @@
  */
 #include "sched_kit.h"
 
-#include "sched/park.h"
+#include "idle/park.h"
 
 /* A worker that knows nothing but the global queue. */
 static void commute(void *arg)
@@ -62,7 +62,7 @@ static void start_commuters(uint32_t n)
 		kit_start(commute, &stage.kit.thread[i], names[i]);
 }
 
-/* The columns of sched/wake.h, each once. */
+/* The columns of idle/wake.h, each once. */
 void park_one_worker(void *arg)
 {
 	(void)arg;

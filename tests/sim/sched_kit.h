@@ -25,13 +25,13 @@
 #include "base/atomic.h"
 #include "base/units.h"
 #include "os/os.h"
-#include "queue/twice.h"
+#include "queue/resubmit_check.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
 #include "sched/submit.h"
 #include "sched/thread.h"
-#include "sched/wake.h"
+#include "idle/wake.h"
 
 /* As the loop does. */
 static inline void kit_run_task(weft_task *task)

@@ -6,8 +6,8 @@
 #include "sched_kit.h"
 
 #include "sched/finish.h"
-#include "sched/gate.h"
-#include "sched/share.h"
+#include "idle/gate.h"
+#include "sched/handshake.h"
 
 /* n picks of a processor. */
 static void pick_n(struct wf_proc *p, unsigned n)

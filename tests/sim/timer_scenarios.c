@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #include "base/units.h"
-#include "sched/timers.h"
+#include "wait/timers.h"
 
 static struct {
 	weft_group *g, other;	 /* what is waited for */
@@ -79,7 +79,7 @@ static void *done_in_fiber(void *arg)
 	return NULL;
 }
 
-/* As sched/monitor.c does for a processor that is late. */
+/* As idle/monitor.c does for a processor that is late. */
 static void fire_all(void *arg)
 {
 	unsigned times = (unsigned)(uintptr_t)arg;
@@ -376,7 +376,7 @@ static void one_wait(weft_fiber *f, int64_t until)
 	wf_store_rlx(&f->until, until);
 	wf_store_rlx(&f->latest, until);
 	timers = wf_timers_hold(f);
-	/* [pair: fiber.wake] As in sched/wait.c. */
+	/* [pair: fiber.wake] As in wait/wait.c. */
 	wf_store_rel(&f->wait, wait | WF_WAIT_PARKED);
 	wf_timers_let_go(timers);
 	claim = wf_wait_claim(f, wait, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/wait_scenarios.c - one wait that several may end (sched/wait.h).
+ * tests/sim/wait_scenarios.c - one wait that several may end (wait/wait.h).
  *
  * The object is a slot with a lock and a list.  The waiter lies in memory of
  * its own, which is freed the instant the wait is over: whoever still touches
@@ -15,7 +15,7 @@
 #include "os/os.h"
 #include "os/spin.h"
 #include "sched/submit.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 
 struct slot {
 	struct wf_spin lock;

@@ -96,7 +96,7 @@ void work_spawn(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Help, after as many looks as sched/monitor.h says. */
+/* Help, after as many looks as idle/monitor.h says. */
 
 static void need_help(struct job *j)
 {

@@ -23,7 +23,7 @@
 
 #include "base/atomic.h"
 #include "os/lock.h"
-#include "queue/share.h"
+#include "queue/fair_share.h"
 #include "support/threads.h"
 
 /* What this thread does at the next such moment. */

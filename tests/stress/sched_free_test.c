@@ -17,7 +17,7 @@
 
 #include <sched.h>
 
-#include "sched/wait.h"
+#include "wait/wait.h"
 #include "stress/sched_kit.h"
 
 enum { PAIRS = 4, ROUNDS = 6000, DELAY_MAX = 2000, LOOKS = 5000 };

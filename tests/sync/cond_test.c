@@ -14,7 +14,7 @@
 
 #include "os/child.h"
 #include "os/os.h"
-#include "sched/wait.h"
+#include "wait/wait.h"
 #include "stress/sched_kit.h"
 
 static struct {

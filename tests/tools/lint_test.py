@@ -431,7 +431,7 @@ class Rules(LintCase):
                            ("cli/main.c", '"other.h"'),
                            ("cli/main.c", '"foo/bar.h"'),
                            ("src/sched/pick.c", '"fiber/fiber.h"'),
-                           ("src/sim/hooks.c", '"queue/runq_priv.h"'),
+                           ("src/sim/hooks.c", '"queue/runq_inline.h"'),
                            ("src/os/linux/vm.c", '"arch/context.h"')):
             with self.subTest(path=path, include=what):
                 self.include(path, what)
@@ -643,7 +643,7 @@ class Rules(LintCase):
                 ("src/arch/x86_64/context.S", "tests/arch/context_test.c")):
             with self.subTest(source=source):
                 self.expect({test: None}, ("mirror", source, 1))
-        path = "src/queue/runq_priv.h"      # runq.c has a test
+        path = "src/queue/runq_inline.h"      # runq.c has a test
         self.expect({path: h(path, "wf_inline int wf_f(void);")})
         path = "tests/queue/helper.c"
         self.expect({path: c(path, "", "helps")})
