@@ -8,13 +8,14 @@
 /* The symbol is part of the ABI; everything else in the library is hidden. */
 #define WEFT_API __attribute__((visibility("default")))
 
-/* Ignoring the result is a mistake; the compiler says so. */
+/* The compiler warns when a caller ignores the result. */
 #define WEFT_MUST_CHECK __attribute__((warn_unused_result))
 
 /*
- * The compiler neither inlines this function nor draws conclusions from its
- * body, so it makes every call and takes every result as new.  clang has no
- * noipa: there the body must also hide what it returns (weft/thread_local.h).
+ * The compiler does not inline this function and assumes nothing about its
+ * body.  So it makes every call, and takes every result as a new one.  clang
+ * has no noipa: there the body must also hide its result from the compiler
+ * (weft/thread_local.h).
  */
 #ifdef __clang__
 #define WEFT_OPAQUE_ __attribute__((noinline))

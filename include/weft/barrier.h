@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/barrier.h - a number of fibers or threads wait for each other.
+ * weft/barrier.h - a fixed number of fibers or threads wait for each other.
  *
  *	weft_barrier b = WEFT_BARRIER_INIT(3);
  *
@@ -9,7 +9,8 @@
  *		err = weft_barrier_wait(&b, WEFT_FOREVER);
  *	}
  *
- * All-zero is valid, and is like WEFT_BARRIER_INIT(1).  There is no destroy.
+ * A zeroed barrier is valid, and is like WEFT_BARRIER_INIT(1).  A
+ * barrier needs no destroy.
  */
 #ifndef WEFT_BARRIER_H
 #define WEFT_BARRIER_H
@@ -29,24 +30,25 @@ typedef struct weft_barrier {
 	void *waiters_[2];
 } weft_barrier;
 
-/* A barrier for n, 1 <= n <= UINT32_MAX; for an initialiser. */
+/* Initialiser of a barrier for n callers, 1 <= n <= UINT32_MAX. */
 #define WEFT_BARRIER_INIT(n) { 0, (uint32_t)(n), 0, 0, { 0, 0 } }
 
 /*
- * Wait until as many are here as the barrier is for.  Then they all go on, and
- * the barrier is as new, for the next phase.
+ * Wait until as many callers wait as the barrier is for.  Then all of them
+ * return, and the barrier begins its next phase.
  *
- * One that leaves early, by an error, is as if it had never come.
+ * A caller that returns with an error does not count: the phase needs another
+ * caller in its place.
  *
- * Returns 1 for one of each phase, 0 for the others; -ETIMEDOUT at the
+ * Returns 1 to one caller of each phase, 0 to the others; -ETIMEDOUT at the
  * deadline; -ECANCELED if the calling fiber was cancelled and would have to
- * wait; -EAGAIN if, on an executor that is no runtime's, there is no thread to
- * watch the deadline.  The barrier may be freed when all of a phase have
- * returned.
+ * wait; -EAGAIN on a foreign executor (weft/task.h) if no thread could be
+ * started to watch the deadline.  The barrier may be freed when all callers of
+ * a phase have returned.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   on 0 and 1, everything that any of the phase did before it came
- *	    happens before.
+ * Order:   on 0 and 1, everything that any caller of the phase did before its
+ *	    call happens before the return.
  */
 WEFT_API WEFT_MUST_CHECK int weft_barrier_wait(
 	weft_barrier *b, weft_time deadline);

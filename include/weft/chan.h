@@ -13,8 +13,8 @@
  *	weft_chan_unref(c);
  *
  * A channel carries elements of one size, first in, first out.  With capacity 0
- * a send waits until somebody receives; otherwise only while the buffer is
- * full.
+ * a send waits until a receiver takes the element; otherwise a send waits only
+ * while the buffer is full.
  */
 #ifndef WEFT_CHAN_H
 #define WEFT_CHAN_H
@@ -27,15 +27,15 @@
 
 WEFT_BEGIN_DECLS
 
-/* A channel.  It lives until all references to it were given back. */
+/* A channel.  It lives until its last reference is given back. */
 typedef struct weft_chan weft_chan;
 
 /*
- * Make a channel for elements of elem_bytes bytes, with room for capacity of
- * them.  The caller has the one reference.
+ * Make a channel for elements of elem_bytes bytes, with a buffer for capacity
+ * elements.  The caller gets the first reference.
  *
  * Returns 0 and the channel in *c; -EINVAL if elem_bytes is 0 or the size of
- * the buffer no number; -ENOMEM.
+ * the buffer does not fit a size_t; -ENOMEM.
  *
  * Context: any.  Never switches.
  */
@@ -43,7 +43,7 @@ WEFT_API WEFT_MUST_CHECK int weft_chan_create(
 	weft_chan **c, size_t elem_bytes, size_t capacity);
 
 /*
- * One more reference to c, by whoever has one.
+ * Take one more reference to c.  The caller must have a reference already.
  *
  * Returns c; may be ignored.
  *
@@ -52,26 +52,27 @@ WEFT_API WEFT_MUST_CHECK int weft_chan_create(
 WEFT_API weft_chan *weft_chan_ref(weft_chan *c);
 
 /*
- * Give a reference back.  With the last one the channel is freed, and what was
- * still in its buffer is lost; if somebody waits on it then, that is misuse:
- * one line, abort.
+ * Give a reference back.  The last one frees the channel, and the elements that
+ * are still in its buffer are lost.  If a fiber or thread waits on the channel
+ * then, that is misuse: weft prints one line and aborts.
  *
- * Whoever has learned through the channel that nobody else will use it may give
- * the last one back at once: a send, receive or close does not touch the
- * channel after the other side could know of it.
+ * A sender or receiver that has learned through the channel that it is the only
+ * user left may give the last reference back at once: a send, receive or close
+ * does not touch the channel any more after the other side can have seen its
+ * effect.
  *
  * Context: any.  Never switches.
  */
 WEFT_API void weft_chan_unref(weft_chan *c);
 
 /*
- * Send a copy of the element at v, waiting no later than deadline until there
- * is room for it, or a receiver.
+ * Send a copy of the element at v.  Wait, no later than deadline, until there
+ * is room in the buffer or a receiver takes the element.
  *
- * Returns 0; -EPIPE if the channel is closed, also while we wait; -ETIMEDOUT at
- * the deadline; -ECANCELED if the calling fiber was cancelled and would have to
- * wait; -EAGAIN if, on an executor that is no runtime's, there is no thread to
- * keep the time.  On an error nothing was sent.
+ * Returns 0; -EPIPE if the channel is closed, or is closed during the wait;
+ * -ETIMEDOUT at the deadline; -ECANCELED if the calling fiber was cancelled and
+ * would have to wait; -EAGAIN on a foreign executor (weft/task.h) if no thread
+ * could be started to watch the deadline.  On an error nothing was sent.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  * Order:   everything before the send happens before the return of the receive
@@ -81,26 +82,27 @@ WEFT_API WEFT_MUST_CHECK int weft_chan_send(
 	weft_chan *c, const void *v, weft_time deadline);
 
 /*
- * Receive the oldest element into v, or if that is NULL drop it, waiting no
- * later than deadline for one.
+ * Receive the oldest element into v; with v NULL, drop it.  Wait for an element
+ * no later than deadline.
  *
- * Returns 0; -EPIPE if the channel is closed and nothing is left in it;
- * -ETIMEDOUT at the deadline; -ECANCELED if the calling fiber was cancelled and
- * would have to wait; -EAGAIN as for weft_chan_send.  On an error *v is as
- * before.
+ * Returns 0; -EPIPE if the channel is closed and its buffer empty; -ETIMEDOUT
+ * at the deadline; -ECANCELED if the calling fiber was cancelled and would have
+ * to wait; -EAGAIN on a foreign executor (weft/task.h) if no thread could be
+ * started to watch the deadline.  On an error *v is unchanged.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   as for weft_chan_send; and with capacity 0, everything before the
- *	    receive happens before the return of the send.
+ * Order:   everything before the send of the element happens before the return;
+ *	    with capacity 0, everything before the receive happens before the
+ *	    return of the send.
  */
 WEFT_API WEFT_MUST_CHECK int weft_chan_recv(
 	weft_chan *c, void *v, weft_time deadline);
 
 /*
- * Close c: nothing more can be sent.  Whoever waits to send gets -EPIPE, and
- * receivers too once they have taken what is in the buffer.
+ * Close c: nothing more can be sent.  Senders that wait get -EPIPE.  Receivers
+ * get the elements that are in the buffer, then -EPIPE.
  *
- * Returns 0; -EALREADY if it was closed before; may be ignored.
+ * Returns 0; -EALREADY if c was closed before; may be ignored.
  *
  * Context: any.  Never switches.
  * Order:   everything before the close happens before the return of -EPIPE.
@@ -108,47 +110,51 @@ WEFT_API WEFT_MUST_CHECK int weft_chan_recv(
 WEFT_API int weft_chan_close(weft_chan *c);
 
 /*
- * How many elements are in the buffer; others may change it meanwhile.
+ * The number of elements in the buffer now.  Other threads may change it before
+ * the caller uses the result.
  *
  * Context: any.  Never switches.
  */
 WEFT_API size_t weft_chan_len(weft_chan *c);
 
-/* What a case of weft_select is about. */
+/* weft_case.op: what a case of weft_select does. */
 enum {
 	WEFT_SEND = 1,	/* obj: weft_chan *; value: the element */
-	WEFT_RECV,	/* obj: weft_chan *; value: where to, or NULL */
+	WEFT_RECV,	/* obj: weft_chan *; value: destination, or NULL */
 	WEFT_JOIN,	/* obj: weft_fiber *; value: void **, or NULL */
 	WEFT_EVENT,	/* obj: weft_event * */
 };
 
-/* One thing to wait for.  A case whose obj is NULL is never ready. */
+/*
+ * One thing that weft_select may do.  A case whose obj is NULL is never ready.
+ */
 typedef struct weft_case {
 	int op;			/* WEFT_SEND ... */
-	int result;		/* of the case that was done: 0 or -EPIPE */
+	int result;		/* 0 or -EPIPE; set in the case that was done */
 	void *obj;
 	void *value;
 	uint64_t node_[8];	/* needs no initialisation */
 } weft_case;
 
 /*
- * Do one of n cases, as soon as one can be done, and no other.  If several can
- * be done at once, each of them is chosen with the same probability.  With n =
- * 0, or no case that can ever be ready, wait for the deadline.
+ * Do exactly one of n cases, as soon as one is ready.  If several are ready at
+ * once, each is chosen with the same probability.  With n = 0, or if no case
+ * can ever be ready, wait for the deadline.
  *
- * A case is done as the call of its own would be: a send or receive on a closed
- * channel is done too, with the result -EPIPE; after a join the handle is gone.
- * The same channel may be in several cases; a send never meets a receive of the
- * same select.  A fiber can be joined by one case only.
+ * A case does what the single call would do.  A send or receive on a closed
+ * channel counts as ready, with the result -EPIPE; after a join the handle is
+ * gone.  Several cases may name one channel; a send never meets a receive of
+ * the same weft_select.  Only one case may join a given fiber.
  *
- * Returns the index of the case that was done, and its outcome in its result;
- * -ETIMEDOUT at the deadline; -ECANCELED if the calling fiber was cancelled and
- * would have to wait; -EINVAL for an op that is none, or n above INT_MAX;
- * -EDEADLK if the caller is to join itself; -EAGAIN as for weft_chan_send.  On
- * an error nothing was done.  The results of other cases are as before.
+ * Returns the index of the case that was done, and stores the outcome in its
+ * result; -ETIMEDOUT at the deadline; -ECANCELED if the calling fiber was
+ * cancelled and would have to wait; -EINVAL for an unknown op, or n above
+ * INT_MAX; -EDEADLK if the caller would join itself; -EAGAIN on a foreign
+ * executor (weft/task.h) if no thread could be started to watch the deadline.
+ * On an error nothing was done.  The results of other cases are unchanged.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   as for the call of its own.
+ * Order:   that of the single call.
  */
 WEFT_API WEFT_MUST_CHECK int weft_select(
 	weft_case *cases, size_t n, weft_time deadline);

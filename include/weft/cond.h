@@ -12,12 +12,12 @@
  *	...
  *	weft_mutex_unlock(&m);
  *
- *	weft_mutex_lock(&m);			somewhere else
+ *	weft_mutex_lock(&m);			another fiber
  *	ready = true;
  *	weft_cond_signal(&changed);
  *	weft_mutex_unlock(&m);
  *
- * All-zero is valid and there is no destroy.
+ * A zeroed weft_cond is valid.  It needs no destroy.
  */
 #ifndef WEFT_COND_H
 #define WEFT_COND_H
@@ -37,16 +37,17 @@ typedef struct weft_cond {
 } weft_cond;
 
 /*
- * Release m, which the caller holds, and wait for a signal; both at once: a
- * signal given by who has m afterwards is not missed.  The wait may end without
- * one, so look at what you wait for in a loop.  Then lock m again, however long
- * that takes.
+ * Release m, which the caller holds, and wait for a signal.  No signal is
+ * missed that is given by a fiber or thread that locks m after this call has
+ * released it.  The wait may end without a signal, so test the condition in a
+ * loop.  After the wait, lock m again: neither a deadline nor a cancellation
+ * ends that.
  *
  * Returns 0; -ETIMEDOUT at the deadline; -ECANCELED if the calling fiber was
- * cancelled; -EAGAIN if, on an executor that is no runtime's, there is no
- * thread to watch the deadline.  On an error no signal was used up.  m is held
- * on return, whatever the result; with a deadline that has passed, and in a
- * fiber that was cancelled before, it is not even released.
+ * cancelled; -EAGAIN on a foreign executor (weft/task.h) if no thread could be
+ * started to watch the deadline.  On an error no signal was used up.  The
+ * caller holds m on return, whatever the result.  If the deadline has passed,
+ * or the fiber was cancelled, before the call, m is not released at all.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  */
@@ -54,23 +55,25 @@ WEFT_API WEFT_MUST_CHECK int weft_cond_wait(
 	weft_cond *c, weft_mutex *m, weft_time deadline);
 
 /*
- * End one wait, if there is any: the one that began first.  The caller need not
- * hold the mutex; but who changes what is waited for must have held it.
+ * End the wait that began first, if there is one.  The caller need not hold the
+ * mutex here, but must have held it when it changed the condition.
  *
- * c is not touched after the waiter could know of it.
+ * The signaller does not touch c after the waiter can have returned.
  *
  * Context: any.  Never switches.
- * Order:   everything before happens before the wait that it ends returns.
+ * Order:   everything before the signal happens before the wait that it ends
+ *	    returns.
  */
 WEFT_API void weft_cond_signal(weft_cond *c);
 
 /*
- * End all waits that there are.  They do not touch c again: it may be freed
- * then, if none can have ended otherwise, by a deadline or a cancellation, at
- * the same time.
+ * End all waits on c.  The waiters that it ends do not touch c again, so c may
+ * be freed, unless another wait on c may end at the same time by its deadline
+ * or by a cancellation.
  *
  * Context: any.  Never switches.
- * Order:   as weft_cond_signal.
+ * Order:   everything before the broadcast happens before the waits that it
+ *	    ends return.
  */
 WEFT_API void weft_cond_broadcast(weft_cond *c);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/group.h - wait until a number of things are done.
+ * weft/group.h - a wait group: wait until a number of things are done.
  *
  *	weft_group g = { 0 };
  *
@@ -8,7 +8,7 @@
  *	... start ten fibers, each ends with weft_group_done(&g) ...
  *	err = weft_group_wait(&g, WEFT_FOREVER);
  *
- * All-zero is valid and there is no destroy.
+ * A zeroed group is valid, with a count of 0.  A group needs no destroy.
  */
 #ifndef WEFT_GROUP_H
 #define WEFT_GROUP_H
@@ -26,16 +26,16 @@ typedef struct weft_group {
 } weft_group;
 
 /*
- * There are n more things to wait for (n < 0: less).  A count below zero or
- * above 2^60 is misuse: one line, abort.
+ * Add n, which may be negative, to the count of things to wait for.  A count
+ * below zero or above 2^60 is misuse: weft prints one line and aborts.
  *
  * Context: any.  Never switches.
  */
 WEFT_API void weft_group_add(weft_group *g, int64_t n);
 
 /*
- * One thing is done.  If it was the last one, whoever waits goes on; the group
- * is not touched after they can.
+ * Subtract one from the count.  If the count becomes zero, all waiters return;
+ * this call does not touch the group after a waiter can have returned.
  *
  * Context: any.  Never switches.
  * Order:   everything before happens before the weft_group_wait that it ends
@@ -46,9 +46,9 @@ WEFT_API void weft_group_done(weft_group *g);
 /*
  * Wait until the count is zero.
  *
- * Returns 0, and the group may be freed or used anew at once; -ETIMEDOUT at the
- * deadline; -ECANCELED if the calling fiber was cancelled and would have to
- * wait; -EAGAIN if, on an executor that is not a runtime's, no thread could be
+ * Returns 0, and the group may be freed or used again at once; -ETIMEDOUT at
+ * the deadline; -ECANCELED if the calling fiber was cancelled and would have to
+ * wait; -EAGAIN on a foreign executor (weft/task.h) if no thread could be
  * started to watch the deadline.
  *
  * Context: fiber (may switch) or plain thread (blocks it).

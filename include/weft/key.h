@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/key.h - values that each fiber has of its own.
+ * weft/key.h - fiber-local values.
  *
  *	static weft_key buffer;
  *
@@ -9,8 +9,8 @@
  *	err = weft_key_set(buffer, malloc(4096));	in any fiber
  *	use(weft_key_get(buffer));
  *
- * What a thread has by _Thread_local or pthread_setspecific is of no use in a
- * fiber, which moves from thread to thread; this is.
+ * Values of _Thread_local and pthread_setspecific belong to a thread, and a
+ * fiber moves from thread to thread.  The values of a key belong to the fiber.
  */
 #ifndef WEFT_KEY_H
 #define WEFT_KEY_H
@@ -21,20 +21,21 @@
 
 WEFT_BEGIN_DECLS
 
-/* Names one value of every fiber.  Zero is no key. */
+/* Names one value in every fiber.  Zero is not a valid key. */
 typedef uint32_t weft_key;
 
 /*
- * Make a key.  It stays for as long as the process does: there is no call to
- * give it back.  In every fiber, those that run already too, its value is NULL.
+ * Make a key.  It lives as long as the process: no call gives it back.  Its
+ * value is NULL in every fiber, also in those that run already.
  *
- * When a fiber's function has returned, destructor, unless it is NULL, is
- * called with each value of this key that is not NULL, after it was made NULL.
- * It runs as that fiber, on its stack, and may wait and set values; then all
- * are looked through again, but not more than four times.  Whoever joins the
- * fiber, or closes its scope, goes on only after that.
+ * When the function of a fiber has returned, weft calls destructor (unless it
+ * is NULL) with each value of this key that is not NULL, after it has set that
+ * value to NULL.  The destructor runs as that fiber, on its stack, and may wait
+ * and set values.  If a value is not NULL afterwards, all keys are visited
+ * again, at most four times in all.  Only then do a join of the fiber and a
+ * close of its scope return.
  *
- * Returns 0 and the key in *k; -EAGAIN if there are 1024 already.
+ * Returns 0 and the key in *k; -EAGAIN if there are 1024 keys already.
  *
  * Context: any.  Never switches.
  */
@@ -42,20 +43,20 @@ WEFT_API WEFT_MUST_CHECK int weft_key_create(
 	weft_key *k, void (*destructor)(void *));
 
 /*
- * The value of k in the running fiber.  NULL if it was not set, outside of a
- * fiber, or if k is no key.
+ * The value of k in the running fiber.  NULL if it was not set, outside a
+ * fiber, or if k is not a key.
  *
  * Context: any.  Never switches.
  */
 WEFT_API void *weft_key_get(weft_key k);
 
 /*
- * Make v the value of k in the running fiber.  The value before is only
- * forgotten: its destructor is not called.
+ * Set the value of k in the running fiber to v.  The destructor is not called
+ * for the value that it replaces.
  *
  * Returns 0; -ENOMEM, which can happen only the first time that this fiber sets
- * k to something else than NULL; -EINVAL if k is no key; -EPERM outside of a
- * fiber.  On an error the value is as before.
+ * k to something other than NULL; -EINVAL if k is not a key; -EPERM outside a
+ * fiber.  On an error the value is unchanged.
  *
  * Context: fiber.  Never switches.
  */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/mutex.h - one at a time.
+ * weft/mutex.h - a mutex: one holder at a time.
  *
  *	weft_mutex m = { 0 };
  *
  *	weft_mutex_lock(&m);
- *	... nobody else is here ...
+ *	... only one fiber or thread is here ...
  *	weft_mutex_unlock(&m);
  *
- * All-zero is valid and unlocked, and there is no destroy.  Fibers of any
- * runtime or executor and plain threads may share one.  A fiber may wait, yield
- * and go on on another thread while it holds a mutex.
+ * A zeroed mutex is valid and unlocked.  A mutex needs no destroy.  Fibers of
+ * any runtime or executor and plain threads may use one mutex.  A fiber may
+ * wait, yield and continue on another thread while it holds a mutex.
  *
- * Who unlocks lets the first waiter try, but whoever comes by just then may be
- * faster.  Once somebody has waited for more than a millisecond, the mutex is
- * handed over to who came first.
+ * An unlock wakes the first waiter, which then tries to lock; a newcomer may be
+ * faster.  Once a waiter has waited for more than a millisecond, unlock hands
+ * the mutex over to the first waiter, and newcomers cannot overtake it.
  */
 #ifndef WEFT_MUTEX_H
 #define WEFT_MUTEX_H
@@ -32,32 +32,36 @@ typedef struct weft_mutex {
 } weft_mutex;
 
 /*
- * Lock m.  Cannot fail, and is no cancellation point.  To lock what one holds
- * already is misuse: one line, abort.
+ * Lock m.  Cannot fail, and is not a cancellation point.  If the caller holds m
+ * already, that is misuse: weft prints one line and aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   everything before the unlock that let us in happens before.
+ * Order:   everything before the unlock by the previous holder happens before
+ *	    the return.
  */
 WEFT_API void weft_mutex_lock(weft_mutex *m);
 
 /*
- * Lock m, waiting no later than deadline; with WEFT_NOW, only if it is free.
+ * Lock m, waiting no later than deadline; with WEFT_NOW, only if m is free.
  *
- * Returns 0 with m held; -ETIMEDOUT at the deadline; -ECANCELED if it would
- * have to wait and the calling fiber was cancelled; -EAGAIN if, on an executor
- * that is not a runtime's, no thread could be started to watch the deadline.
- * On an error m is not held by this call.  To lock what one holds already times
- * out, or without a deadline is misuse: one line, abort.
+ * Returns 0, and the caller holds m; -ETIMEDOUT at the deadline; -ECANCELED if
+ * the calling fiber was cancelled and would have to wait; -EAGAIN on a foreign
+ * executor (weft/task.h) if no thread could be started to watch the deadline.
+ * On an error this call has not locked m.  If the caller holds m already:
+ * -ETIMEDOUT at the deadline; with WEFT_FOREVER that is misuse: weft prints one
+ * line and aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   on 0, everything before the unlock that let us in happens before.
+ * Order:   on 0, everything before the unlock by the previous holder happens
+ *	    before the return.
  */
 WEFT_API WEFT_MUST_CHECK int weft_mutex_lock_by(
 	weft_mutex *m, weft_time deadline);
 
 /*
- * Unlock m, which the caller holds; if not, it is misuse: one line, abort.  m
- * is not touched after somebody else can have it, who may then free it.
+ * Unlock m.  If the caller does not hold m, that is misuse: weft prints one
+ * line and aborts.  This call does not touch m after the next holder can have
+ * locked it; that holder may free m.
  *
  * Context: fiber or plain thread, the one that locked it.  Never switches.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/obs.h - looking at a runtime: metrics.
+ * weft/obs.h - observe a runtime: metrics.
  *
- * Every processor counts for itself and nobody synchronises: a figure is exact
- * once its processor rests, and a moment old before that.
+ * Every processor has its own counters and reads of them are not synchronised:
+ * a figure is exact once its processor rests, and slightly old before that.
  */
 #ifndef WEFT_OBS_H
 #define WEFT_OBS_H
@@ -16,56 +16,56 @@
 
 WEFT_BEGIN_DECLS
 
-/* Buckets of delay: [0] below 1 us, [i] below 2^i us, the last one all else. */
+/* Buckets of delay: [0] below 1 us, [i] below 2^i us, the last: all longer. */
 #define WEFT_DELAY_BUCKETS 24
 
 typedef struct weft_metrics {
-	uint64_t fibers;	/* alive now; of one processor: started there */
+	uint64_t fibers;	/* alive now; per processor: started there */
 	uint64_t threads;	/* OS threads now */
 
-	/* Tasks run, by where they came from; they add up to ticks. */
-	uint64_t runs_lifo;	/* the slot of WEFT_HINT_NEXT */
-	uint64_t runs_local;	/* the own queue, yielders included */
-	uint64_t runs_global;	/* the global queue */
-	uint64_t runs_stolen;	/* another processor's queue or slot */
+	/* Tasks run, by where the processor got them; the sum is ticks. */
+	uint64_t runs_lifo;	/* from the slot of WEFT_HINT_NEXT */
+	uint64_t runs_local;	/* from its own queue and its yielders */
+	uint64_t runs_global;	/* from the global queue */
+	uint64_t runs_stolen;	/* from another processor's queue or slot */
 
-	uint64_t steals;	/* times that something was stolen */
-	uint64_t stolen;	/* tasks that came over by it */
+	uint64_t steals;	/* successful steals */
+	uint64_t stolen;	/* tasks taken by them */
 	uint64_t steal_fails;	/* searches that found nothing */
-	uint64_t offloads;	/* times that half a queue went to the global */
-	uint64_t grabs;		/* times that tasks came from the global */
-	uint64_t parks;		/* times that a processor went to sleep */
-	uint64_t wakes;		/* times that one was woken */
-	uint64_t wakes_futile;	/* of these, that found nothing to do */
+	uint64_t offloads;	/* half of a full queue moved to the global */
+	uint64_t grabs;		/* takes from the global queue */
+	uint64_t parks;		/* a processor went to sleep */
+	uint64_t wakes;		/* a sleeping processor was woken */
+	uint64_t wakes_futile;	/* of these, wakes that found no work */
 	uint64_t ticks;		/* tasks run */
-	uint64_t polls;		/* looks at the poller; none yet */
-	uint64_t search_ns;	/* time spent looking for work */
-	uint64_t stuck;		/* fibers found to run too long; none yet */
+	uint64_t polls;		/* queries of the poller; 0 so far */
+	uint64_t search_ns;	/* time that processors looked for work */
+	uint64_t stuck;		/* fibers that ran too long; 0 so far */
 
-	uint64_t runs_inline;	/* of runs_local, by the fiber that joined it */
-	uint64_t switches;	/* from one fiber's stack to another stack */
+	uint64_t runs_inline;	/* of runs_local, run by the joining fiber */
+	uint64_t switches;	/* from a fiber's stack to another stack */
 	uint64_t spawned;	/* fibers started */
 	uint64_t finished;	/* fibers that have ended */
 	uint64_t thread_fails;	/* threads the system refused */
 
 	/*
-	 * How long fibers were ready before they ran, of about one run in
-	 * global_tick, chosen at random, and of more if tasks are long: how
-	 * many in each bucket.  Left out are tasks, fibers that other threads
-	 * started or woke, since their time is not known, and children that
-	 * ran as calls of the fiber that joined them.
+	 * How long fibers were ready before they ran: the number of runs in
+	 * each bucket.  About one run in global_tick is measured, chosen at
+	 * random, and more of them if tasks are long.  Not measured are tasks;
+	 * fibers that other threads started or woke, because the time of that
+	 * is not known; and children that the joining fiber ran as a call.
 	 */
 	uint64_t delay[WEFT_DELAY_BUCKETS];
 
-	uint64_t overflows;	/* tasks that found a bounded queue full */
+	uint64_t overflows;	/* tasks for which a bounded queue was full */
 } weft_metrics;
 
 /*
- * The totals of rt, or the figures of one processor: those of the first are
- * number 0.  size is sizeof(weft_metrics) of the caller; what the library knows
- * and the caller does not is left out, what it does not know is 0.
+ * Read the totals of rt, or the figures of one processor; proc 0 is the first.
+ * size is sizeof(weft_metrics) of the caller: fields that the caller's struct
+ * does not have are left out, fields that the library does not have are 0.
  *
- * Return 0; -EINVAL for a processor past the last one, or size 0.
+ * Return 0; -EINVAL for a proc past the last one, or size 0.
  *
  * Context: any.  Never switches.
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/once.h - something that is done once, by whoever needs it first.
+ * weft/once.h - something that is done once, by the first caller that needs it.
  *
  *	static weft_once once;
  *
  *	weft_once_do(&once, prepare, NULL);
- *	... it is prepared ...
+ *	... prepare has returned ...
  *
- * All-zero is valid: it has not been done.  There is no destroy.
+ * A zeroed weft_once is valid: nothing was done yet.  It needs no destroy.
  */
 #ifndef WEFT_ONCE_H
 #define WEFT_ONCE_H
@@ -24,12 +24,13 @@ typedef struct weft_once {
 } weft_once;
 
 /*
- * Call fn(arg), unless that was done with o before; if somebody else is at it,
- * wait until it has returned.  Cannot fail, and is no cancellation point; fn
- * may wait.  To call this with o from within fn is misuse: one line, abort.
+ * Call fn(arg), unless a call with o has done so before.  If another fiber or
+ * thread is in fn now, wait until fn has returned.  Cannot fail, and is not a
+ * cancellation point.  fn may wait.  A call with o from within fn, or with fn
+ * NULL before fn has run, is misuse: weft prints one line and aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   all that fn did happens before the return.
+ * Order:   everything fn did happens before the return.
  */
 WEFT_API void weft_once_do(weft_once *o, void (*fn)(void *), void *arg);
 

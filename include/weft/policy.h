@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/policy.h - the heuristics of the scheduler, to be switched and compared.
+ * weft/policy.h - switches for the scheduler's heuristics, for comparisons.
  *
- * Nobody needs this to use weft: the defaults are what measured best.  It is
- * here to measure again, on other machines and other work (docs/POLICIES.md).
+ * Programs do not need this header: the defaults are the choices that measured
+ * best.  It serves to measure them again, on other machines and with other work
+ * (docs/POLICIES.md).
  */
 #ifndef WEFT_POLICY_H
 #define WEFT_POLICY_H
@@ -19,9 +20,9 @@ WEFT_BEGIN_DECLS
 enum weft_policy_queue {
 	WEFT_QUEUE_STEALING,	/* a queue per processor, and a global one */
 	WEFT_QUEUE_GLOBAL,	/* one global queue, first in first out */
-	WEFT_QUEUE_BOUNDED,	/* one bounded lock-free queue per group, as in
-				   flare; what does not fit overflows into a
-				   list, and is counted */
+	WEFT_QUEUE_BOUNDED,	/* one bounded lock-free queue per group, as
+				 * in flare; tasks that do not fit go to a
+				 * list, and are counted */
 };
 
 /* How a processor's own queue is guarded. */
@@ -38,49 +39,50 @@ enum weft_policy_steal {
 
 /* How much a processor takes from the global queue. */
 enum weft_policy_take {
-	WEFT_TAKE_SHARE,	/* its length / processors */
+	WEFT_TAKE_SHARE,	/* length / processors */
 	WEFT_TAKE_ONE,
-	WEFT_TAKE_ALL,		/* as much as its own queue can hold */
+	WEFT_TAKE_ALL,		/* as many as its own queue has room for */
 };
 
-/* How much of a full queue goes to the global one. */
+/* How much of a full local queue goes to the global one. */
 enum weft_policy_offload {
 	WEFT_OFFLOAD_HALF,
 	WEFT_OFFLOAD_ONE,
 };
 
-/* Is there a slot for WEFT_HINT_NEXT? */
+/* Whether there is a slot for WEFT_HINT_NEXT. */
 enum weft_policy_lifo {
 	WEFT_LIFO_ON,
 	WEFT_LIFO_OFF,
 };
 
-/* Who is woken for a task that becomes ready. */
+/* Which processor is woken for a task that becomes ready. */
 enum weft_policy_wake {
-	WEFT_WAKE_GATE,		/* one sleeper, when it is known to pay */
-	WEFT_WAKE_GO,		/* one sleeper, unless somebody searches: as in
-				   Go, a searcher stands for all */
-	WEFT_WAKE_FLARE,	/* one searcher is claimed by clearing its bit,
-				   or else one sleeper is woken: as in flare */
+	WEFT_WAKE_GATE,		/* a sleeper, if measurements say it pays */
+	WEFT_WAKE_GO,		/* a sleeper, unless a processor searches
+				 * already, as in Go */
+	WEFT_WAKE_FLARE,	/* as in flare: claim a searcher by clearing
+				 * its bit; without one, wake a sleeper */
 };
 
-/* Does the scheduler use locks of its own? */
+/* Whether the scheduler uses locks of its own. */
 enum weft_policy_locks {
 	WEFT_LOCKS_SHORT,	/* around a few instructions, where they pay */
-	WEFT_LOCKS_NONE,	/* on no path that a task takes */
+	WEFT_LOCKS_NONE,	/* not on any path that a task takes */
 };
 
 /*
- * Each field is one of the enums above; zero is the default, so {0} is
- * complete.
+ * The scheduler's choices.  Each field is one of the enums above; zero is the
+ * default, so {0} is complete.
  *
- * WEFT_LOCKS_NONE is the lock-free mode.  It goes with WEFT_QUEUE_STEALING and
- * WEFT_LOCAL_ATOMIC only.  A worker that is stopped at any point, for however
- * long, then holds back: the task it runs, the tasks it had in hand (one batch
- * out of a queue), and one processor that it was about to wake; all else goes
- * on.  Tasks never allocate, so this is all there is to them; a fiber that
- * begins or first waits may need a batch of descriptors or stacks from where
- * all have them from, which is guarded by short locks in every mode.
+ * WEFT_LOCKS_NONE is the lock-free mode.  It can be combined only with
+ * WEFT_QUEUE_STEALING and WEFT_LOCAL_ATOMIC.  A worker thread that is stopped
+ * at any point, for however long, then delays only these: the task it runs, the
+ * tasks it was moving (one batch out of a queue), and one processor that it was
+ * about to wake.  All other work continues.  Tasks never allocate, so this
+ * holds for tasks without exception.  A fiber that starts, or waits for the
+ * first time, may need a batch of descriptors or stacks from a common store,
+ * and short locks guard that store in every mode.
  */
 typedef struct weft_policy {
 	uint32_t queue;
@@ -97,7 +99,8 @@ typedef struct weft_policy {
 } weft_policy;
 
 /*
- * A policy from words, separated by commas; what is not said is the default:
+ * Make a policy from words, separated by commas.  Choices that are not named
+ * keep their default.
  *
  *	ws global-fifo bounded		queue (ws: work stealing)
  *	atomic mutex			local
@@ -108,10 +111,10 @@ typedef struct weft_policy {
  *	wake-gate wake-go wake-flare
  *	short-locks lock-free		locks
  *
- * Returns 0 and the policy in *p; -EINVAL for a word that there is not, two
- * that contradict each other, or a combination that cannot be: then why says
- * so as one sentence of at most why_bytes bytes, with the right words (300 are
- * enough); why may be NULL.
+ * Returns 0 and the policy in *p; -EINVAL for an unknown word, two words that
+ * contradict each other, or a combination that is not supported.  On -EINVAL
+ * why gets one sentence of at most why_bytes bytes that names the valid words
+ * (300 bytes are enough); why may be NULL.
  *
  * Context: any.  Never switches.
  */
@@ -119,10 +122,10 @@ WEFT_API WEFT_MUST_CHECK int weft_policy_parse(
 	weft_policy *p, const char *words, char *why, size_t why_bytes);
 
 /*
- * The words of p that differ from the default, or "ws" if none does, as a
+ * Store the words of p that differ from the default, or "ws" if none does, as a
  * string of at most bytes bytes (120 are enough).
  *
- * Returns its length, or -EINVAL if p is not valid; -ENOSPC.
+ * Returns the length of the string, or -EINVAL if p is not valid; -ENOSPC.
  *
  * Context: any.  Never switches.
  */

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/rwlock.h - many who read, or one who writes.
+ * weft/rwlock.h - a lock for many readers or one writer.
  *
  *	weft_rwlock l = { 0 };
  *
  *	weft_rwlock_rdlock(&l);
- *	... nobody writes ...
+ *	... there is no writer ...
  *	weft_rwlock_rdunlock(&l);
  *
- * All-zero is valid and unlocked, and there is no destroy.  Fibers of any
- * runtime or executor and plain threads may share one.
+ * A zeroed lock is valid and unlocked.  A lock needs no destroy.  Fibers of any
+ * runtime or executor and plain threads may use one lock.
  *
- * Readers and writers take turns: one writer, then all the readers that wait by
- * then, together, then one writer.  A writer that waits holds back new readers;
- * so to lock it for reading once more while one reads may wait for ever.
+ * Readers and writers take turns: one writer, then all readers that wait by
+ * then, together, then one writer.  A waiting writer holds back new readers.
+ * So a reader that locks again for reading while it reads may wait for ever.
  */
 #ifndef WEFT_RWLOCK_H
 #define WEFT_RWLOCK_H
@@ -32,32 +32,37 @@ typedef struct weft_rwlock {
 } weft_rwlock;
 
 /*
- * Lock l for reading.  Cannot fail, and is no cancellation point.  To do so
- * while one writes is misuse: one line, abort.
+ * Lock l for reading.  Cannot fail, and is not a cancellation point.  If the
+ * caller is the writer, that is misuse: weft prints one line and aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   everything before the last weft_rwlock_wrunlock happens before.
+ * Order:   everything before the last weft_rwlock_wrunlock happens before the
+ *	    return.
  */
 WEFT_API void weft_rwlock_rdlock(weft_rwlock *l);
 
 /*
- * Lock l for reading, waiting no later than deadline; with WEFT_NOW, only if
- * it need not wait.
+ * Lock l for reading, waiting no later than deadline; with WEFT_NOW, only if it
+ * need not wait.
  *
- * Returns 0 with l held; -ETIMEDOUT at the deadline; -ECANCELED if it would
- * have to wait and the calling fiber was cancelled; -EAGAIN if, on an executor
- * that is not a runtime's, no thread could be started to watch the deadline.
- * On an error l is not held.
+ * Returns 0, and the caller holds l; -ETIMEDOUT at the deadline; -ECANCELED if
+ * the calling fiber was cancelled and would have to wait; -EAGAIN on a foreign
+ * executor (weft/task.h) if no thread could be started to watch the deadline.
+ * On an error this call has not locked l.  If the caller is the writer:
+ * -ETIMEDOUT at the deadline; with WEFT_FOREVER that is misuse: weft prints one
+ * line and aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   on 0, as weft_rwlock_rdlock.
+ * Order:   on 0, everything before the last weft_rwlock_wrunlock happens before
+ *	    the return.
  */
 WEFT_API WEFT_MUST_CHECK int weft_rwlock_rdlock_by(
 	weft_rwlock *l, weft_time deadline);
 
 /*
- * End one reading.  If nobody reads it is misuse: one line, abort.  l is not
- * touched after somebody else can have it, who may then free it.
+ * End one reading.  If l has no reader, that is misuse: weft prints one line
+ * and aborts.  This call does not touch l after the next holder can have locked
+ * it; that holder may free l.
  *
  * Context: any.  Never switches.
  * Order:   everything before happens before the next weft_rwlock_wrlock
@@ -66,32 +71,38 @@ WEFT_API WEFT_MUST_CHECK int weft_rwlock_rdlock_by(
 WEFT_API void weft_rwlock_rdunlock(weft_rwlock *l);
 
 /*
- * Lock l for writing.  Cannot fail, and is no cancellation point.  To do so
- * while one writes already is misuse: one line, abort.
+ * Lock l for writing.  Cannot fail, and is not a cancellation point.  If the
+ * caller is the writer already, that is misuse: weft prints one line and
+ * aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   everything before the unlocks that let us in happens before.
+ * Order:   everything before the unlocks by the previous holders happens before
+ *	    the return.
  */
 WEFT_API void weft_rwlock_wrlock(weft_rwlock *l);
 
 /*
- * Lock l for writing, waiting no later than deadline; with WEFT_NOW, only if it
- * is free.  A writer that gives up lets those readers go on that it held back.
+ * Lock l for writing, waiting no later than deadline; with WEFT_NOW, only if l
+ * is free.  A writer that gives up releases the readers that it held back.
  *
- * Returns 0 with l held; -ETIMEDOUT at the deadline; -ECANCELED if it would
- * have to wait and the calling fiber was cancelled; -EAGAIN if, on an executor
- * that is not a runtime's, no thread could be started to watch the deadline.
- * On an error l is not held.
+ * Returns 0, and the caller holds l; -ETIMEDOUT at the deadline; -ECANCELED if
+ * the calling fiber was cancelled and would have to wait; -EAGAIN on a foreign
+ * executor (weft/task.h) if no thread could be started to watch the deadline.
+ * On an error this call has not locked l.  If the caller is the writer:
+ * -ETIMEDOUT at the deadline; with WEFT_FOREVER that is misuse: weft prints one
+ * line and aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   on 0, as weft_rwlock_wrlock.
+ * Order:   on 0, everything before the unlocks by the previous holders happens
+ *	    before the return.
  */
 WEFT_API WEFT_MUST_CHECK int weft_rwlock_wrlock_by(
 	weft_rwlock *l, weft_time deadline);
 
 /*
- * End the writing.  If the caller does not write it is misuse: one line, abort.
- * l is not touched after somebody else can have it, who may then free it.
+ * End the writing.  If the caller is not the writer, that is misuse: weft
+ * prints one line and aborts.  This call does not touch l after the next holder
+ * can have locked it; that holder may free l.
  *
  * Context: fiber or plain thread, the one that locked it.  Never switches.
  * Order:   everything before happens before the next lock returns.

@@ -8,8 +8,9 @@
  *	... at most eight fibers are here ...
  *	weft_sem_release(&slots, 1);
  *
- * Permits belong to nobody: one may be released by somebody who never acquired
- * it.  All-zero is valid, a semaphore without permits, and there is no destroy.
+ * A permit has no owner: any fiber or thread may release one, also if it never
+ * acquired one.  A zeroed semaphore is valid and has no permits.  A semaphore
+ * needs no destroy.
  */
 #ifndef WEFT_SEM_H
 #define WEFT_SEM_H
@@ -26,28 +27,31 @@ typedef struct weft_sem {
 	void *waiters_[2];
 } weft_sem;
 
-/* A semaphore with n permits, 0 <= n <= UINT32_MAX; for an initialiser. */
+/* Initialiser of a semaphore with n permits, 0 <= n <= UINT32_MAX. */
 #define WEFT_SEM_INIT(n) { (uint64_t)(uint32_t)(n) << 32, { 0, 0 } }
 
 /*
- * Take a permit; wait for one if there is none.  Who waits is served first
- * come, first served, and before who comes when the permit is there.
+ * Take a permit; wait if there is none.  Waiters are served in order; newcomers
+ * cannot overtake them.
  *
  * Returns 0; -ETIMEDOUT at the deadline; -ECANCELED if the calling fiber was
- * cancelled and would have to wait; -EAGAIN if, on an executor that is no
- * runtime's, there is no thread to watch the deadline.  On an error no permit
+ * cancelled and would have to wait; -EAGAIN on a foreign executor (weft/task.h)
+ * if no thread could be started to watch the deadline.  On an error no permit
  * was taken.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
- * Order:   on 0, everything before the release of the permit happens before.
+ * Order:   on 0, everything before the release of the permit happens before the
+ *	    return.
  */
 WEFT_API WEFT_MUST_CHECK int weft_sem_acquire(weft_sem *s, weft_time deadline);
 
 /*
- * Give n permits.  More than UINT32_MAX of them is misuse: one line, abort.
+ * Add n permits.  More than UINT32_MAX permits are misuse: weft prints one line
+ * and aborts.
  *
- * The semaphore is not touched after somebody could have acquired the last of
- * these permits: who has them all may free it, if nobody else uses it.
+ * This call does not touch the semaphore after the last of these permits can
+ * have been acquired: a fiber or thread that has all permits may free the
+ * semaphore if it is the only user left.
  *
  * Context: any.  Never switches.
  * Order:   see weft_sem_acquire.

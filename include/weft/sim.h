@@ -3,29 +3,31 @@
  * weft/sim.h - run a concurrent program under a deterministic simulator.
  *
  * Link with libweft-sim (pkg-config weft-sim) instead of libweft.  The program
- * keeps its source and its weft calls; threads, time, sleeping and memory are
- * then simulated on one real thread, and every decision that a scheduler, a
+ * keeps its source and its weft calls.  The simulator runs its threads, time,
+ * sleeping and memory on one real thread.  Every decision that a scheduler, a
  * clock or a weakly ordered memory could take is taken by a seeded search:
  *
  *	static void body(void *arg) { ... weft_run(NULL, main_fiber, arg); }
  *
  *	int main(void) { return weft_sim_main(NULL, body, NULL); }
  *
- * The body is run again and again, each time in another schedule, until one
- * fails or the budget is spent.  A failure prints what went wrong, a short
- * trace, and a token that replays exactly that schedule:
+ * The simulator runs body again and again, each time in another schedule, until
+ * a schedule fails or the budget is spent.  A failure prints an explanation, a
+ * short trace, and a token that replays exactly that schedule:
  *
  *	WEFT_SIM_REPLAY=<token> ./program
  *
- * Level 1, relinked: decisions are taken inside every weft call.  Level 2,
- * compiled with -fsanitize=thread -Wno-tsan as well (never linked with it):
- * also at every atomic operation of the program itself, whose plain accesses
- * are then watched for races.
+ * Level 1, relinked: decisions are taken inside every weft call.  Level 2, also
+ * compiled with -fsanitize=thread -Wno-tsan (never linked with it): decisions
+ * are taken at every atomic operation of the program too, and its plain
+ * accesses are checked for races.
  *
- * The body must start from scratch each time.  The program's own variables are
- * put back by the simulator before each run; files and the like are not.
+ * body must start from scratch each time.  Before each run the simulator
+ * restores the program's own variables; files and other state outside of the
+ * process stay as the last run left them.
  *
- * docs/SIMULATOR.md says what is found, what is not, and how to read a trace.
+ * docs/SIMULATOR.md says which bugs are found, which are not, and how to read a
+ * trace.
  */
 #ifndef WEFT_SIM_H
 #define WEFT_SIM_H
@@ -39,75 +41,79 @@
 
 WEFT_BEGIN_DECLS
 
-/* How schedules are found; weft_sim_opts.modes is any number of them. */
-#define WEFT_SIM_WALK 1u	/* random, staying with a thread for a while */
+/* How schedules are found; weft_sim_opts.modes is any combination of these. */
+#define WEFT_SIM_WALK 1u	/* random, stays with a thread for a while */
 #define WEFT_SIM_PCT 2u		/* random priorities that change 1 to 4 times */
 #define WEFT_SIM_URW 4u		/* random, evenly over interleavings */
 #define WEFT_SIM_BOUNDED 8u	/* all schedules with few preemptions */
 
 /* weft_sim_opts.flags */
-#define WEFT_SIM_QUIET 1u	/* print nothing; the report has it all */
-#define WEFT_SIM_NO_SHRINK 2u	/* report a failure as it was found */
+#define WEFT_SIM_QUIET 1u	/* print nothing; read the report */
+#define WEFT_SIM_NO_SHRINK 2u	/* do not look for a simpler failure */
 #define WEFT_SIM_STRONG 4u	/* loads always see the newest store */
-#define WEFT_SIM_ABA 8u		/* a compare-and-swap fooled by a value that
-				   came back is a failure */
-#define WEFT_SIM_LOCK_FREE 16u	/* stop a thread anywhere, for long: all others
-				   must come to their end without it */
-#define WEFT_SIM_LEAKS_OK 32u	/* memory left allocated is no failure */
+#define WEFT_SIM_ABA 8u		/* a compare-and-swap fails the schedule if
+				 * it succeeds though the value has changed
+				 * and come back */
+#define WEFT_SIM_LOCK_FREE 16u	/* stop a thread anywhere, for long: all
+				 * others must finish without it */
+#define WEFT_SIM_LEAKS_OK 32u	/* allow memory to be left allocated */
 #define WEFT_SIM_TWICE 64u	/* run every schedule twice and compare, not
-				   only each 256th */
-#define WEFT_SIM_INSIDE 128u	/* traces tell what happens inside weft too;
-				   WEFT_SIM_INSIDE in the environment */
+				 * only every 256th */
+#define WEFT_SIM_INSIDE 128u	/* traces show the inside of weft too; also
+				 * set by WEFT_SIM_INSIDE in the environment */
 
 /*
- * What to explore.  Zero in a field means its default, so {0} is complete, and
- * so is NULL in place of it; the struct grows at its end only.  Where a field
- * names a variable of the environment, that one, if set, wins.
+ * What to explore.  Zero in a field means its default, so {0} is complete; a
+ * NULL pointer means all defaults.  The struct grows at its end only.  Where a
+ * field names a variable of the environment, the variable, if set, wins.
  */
 typedef struct weft_sim_opts {
-	/* For messages and tokens; default: the program's name. */
+	/* Used in messages and tokens; default: the program's name. */
 	const char *name;
-	/* Of all random choices; default: a new one, which the report tells.
-	 * WEFT_SIM_SEED. */
+	/* Seed of all random choices; default: a new one, which the report
+	 * names.  WEFT_SIM_SEED. */
 	uint64_t seed;
-	/* How many schedules, at most; default 100,000.  WEFT_SIM_SCHEDULES. */
+	/* Number of schedules, at most; default 100,000.
+	 * WEFT_SIM_SCHEDULES. */
 	uint64_t schedules;
-	/* For how long, at most, by a real clock; default: no limit.
+	/* Duration, at most, by a real clock; default: no limit.
 	 * WEFT_SIM_BUDGET, in seconds. */
 	int64_t budget_ns;
-	/* Steps of a schedule, until it counts as one that never ends; default
+	/* Steps after which a schedule counts as one that never ends; default
 	 * 20,000, at most 16,000,000. */
 	uint32_t steps;
-	/* WEFT_SIM_WALK and its like; default: all of them in turn. */
+	/* WEFT_SIM_WALK, ...; default: all modes in turn. */
 	uint32_t modes;
-	/* WEFT_SIM_BOUNDED: so many preemptions; then also so many loads of a
-	 * value that is not the newest, and so many other surprises (a wake-up
-	 * for no reason, a deadline that comes early).  All 0: 2, 1, 1. */
+	/* Bounds for WEFT_SIM_BOUNDED: preemptions; loads of a value that is
+	 * not the newest; other surprises (a wake-up without a reason, a
+	 * deadline that comes early).  All 0: 2, 1, 1. */
 	uint32_t preemptions, stales, surprises;
-	/* WEFT_SIM_QUIET and its like. */
+	/* WEFT_SIM_QUIET, ... */
 	uint32_t flags;
-	/* Called at every step, unless NULL; may use weft_sim_assert. */
+	/* Called at every step, unless NULL; may call weft_sim_assert. */
 	void (*invariant)(void *arg);
 	/* Called when no thread can run before time passes, unless NULL. */
 	void (*idle)(void *arg);
 } weft_sim_opts;
 
-/* What came of it. */
+/* The outcome of an exploration. */
 typedef struct weft_sim_report {
 	uint64_t schedules;	/* explored */
-	uint64_t steps;		/* taken in them */
-	uint64_t seed;		/* that was used */
-	double seconds;		/* that it took */
-	bool complete;		/* all schedules within the bounds were seen */
+	uint64_t steps;		/* in all of them */
+	uint64_t seed;		/* the one in use */
+	double seconds;		/* real time */
+	bool complete;		/* all schedules within the bounds were run */
 	bool failed;
 	char oracle[32];	/* which check fired: "race", "deadlock", ... */
 	char message[512];	/* one sentence */
 	char token[1024];	/* replays the schedule as it was found */
-	char shrunk[1024];	/* the same failure, less surprising; or "" */
+	char shrunk[1024];	/* a simpler schedule of this failure; or "" */
 } weft_sim_report;
 
 /*
- * weft_sim_explore below, told the sizes of the caller's structs.
+ * What weft_sim_explore calls, with the sizes of the caller's structs.
+ *
+ * Returns the result of weft_sim_explore.
  *
  * Context: plain thread, outside of a simulation (blocks it).
  */
@@ -116,17 +122,18 @@ WEFT_API WEFT_MUST_CHECK int weft_sim_explore_sized(const weft_sim_opts *opts,
 	weft_sim_report *report, size_t report_size);
 
 /*
- * Run body(arg) in many schedules, each from scratch; one exploration at a time
- * in a process, which has no other threads then.  0: no failure; 1: one
- * was found, and the report (unless NULL) says which; -EINVAL: bad options,
- * with a line on standard error; -E2BIG: options of a newer version; -EBUSY:
- * called from a simulation; -ENOMEM.
+ * Run body(arg) in many schedules, each from scratch.  A process may run one
+ * exploration at a time, and must have no other threads then.
  *
- * WEFT_SIM_REPLAY in the environment runs the one schedule of that token (or
- * that is in the file, if it is @file) instead, and nothing if the token is of
- * another name than opts has; WEFT_SIM_SHRINK, if set, shrinks what fails then.
- * WEFT_SIM_LOG names a file that gets the decisions of a failure, and
- * WEFT_SIM_TRACE, if set, has every schedule's trace printed.
+ * Returns 0 if no schedule failed; 1 if one did, and the report (unless NULL)
+ * describes it; -EINVAL for bad options, with a line on standard error; -E2BIG
+ * for options of a newer version; -EBUSY inside a simulation; -ENOMEM.
+ *
+ * Variables of the environment.  WEFT_SIM_REPLAY=token, or @file for a file
+ * with a token, runs the schedule of that token instead; if the token has
+ * another name than opts, nothing runs.  WEFT_SIM_SHRINK, if set, then also
+ * shrinks a failure.  WEFT_SIM_LOG names a file that gets the decisions of a
+ * failure.  WEFT_SIM_TRACE, if set, prints the trace of every schedule.
  *
  * Context: plain thread, outside of a simulation (blocks it).
  */
@@ -140,7 +147,8 @@ WEFT_MUST_CHECK static inline int weft_sim_explore(const weft_sim_opts *opts,
 /*
  * weft_sim_explore for main(): prints a failure if there is one, and always the
  * line "sim: N schedules, M scenarios, K failures, R schedules/s, seed S".
- * Returns an exit status: 0, 1 after a failure, 2 if nothing could be run.
+ *
+ * Returns an exit status: 0; 1 after a failure; 2 if nothing could be run.
  *
  * Context: plain thread, outside of a simulation (blocks it).
  */
@@ -148,8 +156,10 @@ WEFT_API WEFT_MUST_CHECK int weft_sim_main(
 	const weft_sim_opts *opts, void (*body)(void *), void *arg);
 
 /*
- * Run the one schedule that token names: 1 with a report if it fails, 0 if not;
- * -EINVAL if it is no token.
+ * Run the one schedule that token names.
+ *
+ * Returns 0 if it does not fail; 1, with a report, if it does; -EINVAL if token
+ * is not a token.
  *
  * Context: plain thread, outside of a simulation (blocks it).
  */
@@ -158,23 +168,24 @@ WEFT_API WEFT_MUST_CHECK int weft_sim_replay(const weft_sim_opts *opts,
 	weft_sim_report *report);
 
 /*
- * Is this a simulation?
+ * Whether this is a simulation.
  *
  * Context: any.  Never switches.
  */
 WEFT_API WEFT_MUST_CHECK bool weft_sim_active(void);
 
 /*
- * Any number in [0, n); all of them are tried.  0 is what a shrunk schedule
- * prefers.  n is from 1 to 65,535, or the schedule fails.
+ * Choose a number in [0, n).  Over many schedules all of them are tried; a
+ * shrunk schedule prefers 0.  n is from 1 to 65,535, or the schedule fails.
  *
  * Context: simulated thread or fiber.  Never switches.
  */
 WEFT_API WEFT_MUST_CHECK unsigned weft_sim_either(unsigned n);
 
 /*
- * Should a fault happen here?  True in about one of per_fault calls, for random
- * schedules; bounded ones count it as a surprise.  point names it in the trace.
+ * Whether the caller shall simulate a fault here: true in about one of
+ * per_fault calls in random schedules; a bounded schedule counts it as a
+ * surprise.  point is its name in the trace.
  *
  * Context: simulated thread or fiber.  Never switches.
  */
@@ -182,9 +193,8 @@ WEFT_API WEFT_MUST_CHECK bool weft_sim_fault(
 	const char *point, unsigned per_fault);
 
 /*
- * Let calls of the operating system fail from now on, until the run ends:
- * memory and threads are then refused in about one of per_fault calls, 0 for
- * never (as a run begins).
+ * From now on, until the run ends, refuse memory and threads in about one of
+ * per_fault calls of the operating system; 0: never, as when a run begins.
  *
  * Context: simulated thread or fiber.  Never switches.
  */
@@ -192,14 +202,14 @@ WEFT_API void weft_sim_os_faults(unsigned per_fault);
 
 /*
  * Wait until nothing else can run unless time passes: every other thread sleeps
- * and every other fiber waits.  All they did happened before this returns.
+ * and every other fiber waits.  Everything they did happens before the return.
  *
  * Context: simulated thread or fiber; may switch.
  */
 WEFT_API void weft_sim_quiesce(void);
 
 /*
- * The schedule fails unless cond holds.  Formatted as by printf.
+ * Fail the schedule unless cond holds.  fmt is a printf format.
  *
  * Context: any; outside of a simulation it ends the program.
  */
@@ -207,8 +217,8 @@ WEFT_API void weft_sim_assert(bool cond, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * The schedule fails unless cond(arg) holds within ns of simulated time.  It is
- * asked whenever nothing can run, so it must not wait.
+ * Fail the schedule unless cond(arg) becomes true within ns of simulated time.
+ * The simulator calls cond whenever nothing can run, so cond must not wait.
  *
  * Context: simulated thread or fiber; may switch.
  */
@@ -216,9 +226,10 @@ WEFT_API void weft_sim_assert_eventually(
 	bool (*cond)(void *arg), void *arg, int64_t ns, const char *what);
 
 /*
- * A simulated thread, for programs that are not all fibers.  Its number, or
- * -EAGAIN: there can be 15 at once, body's own and a runtime's among them; or
- * -EPERM: this is no simulation.
+ * Start a simulated thread, for programs that do not only use fibers.
+ *
+ * Returns the number of the thread; -EAGAIN if there are 15 already, the thread
+ * of body and those of runtimes included; -EPERM outside of a simulation.
  *
  * Context: simulated thread or fiber.  Never switches.
  */
@@ -226,15 +237,16 @@ WEFT_API WEFT_MUST_CHECK int weft_sim_thread(
 	void (*fn)(void *), void *arg, const char *name);
 
 /*
- * Wait for it to end.  Once for each; 0, or -EINVAL if there is no such thread.
- * The result may be ignored.
+ * Wait until the thread has ended.  Join each thread once.
+ *
+ * Returns 0; -EINVAL if there is no such thread; may be ignored.
  *
  * Context: simulated thread (blocks it).
  */
 WEFT_API int weft_sim_join(int thread);
 
 /*
- * Let another thread run, if there is one that can.  For loops that wait.
+ * Let another thread run, if one can run.  For loops that wait.
  *
  * Context: simulated thread.  Never switches to another fiber.
  */

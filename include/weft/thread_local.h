@@ -2,8 +2,8 @@
 /*
  * weft/thread_local.h - thread-local variables, for code that runs in fibers.
  *
- * What a fiber has of its own is a weft_key (weft/key.h).  This is for what a
- * thread has: a cache, a counter, a library's state.
+ * For values that belong to a fiber use a weft_key (weft/key.h).  This header
+ * is for values that belong to a thread: a cache, a counter, a library's state.
  *
  *	struct cache { size_t hits; char buffer[512]; };
  *
@@ -13,29 +13,29 @@
  *	weft_yield();
  *	cache()->hits++;		perhaps another's
  *
- * A fiber may go on on another thread after any call that may switch.  The
+ * A fiber may continue on another thread after any call that may switch.  The
  * address of a _Thread_local variable differs from thread to thread, but gcc
- * and clang take it for a constant of the function: they compute it once and
+ * and clang treat it as a constant of the function: they compute it once and
  * use it after the switch too.  The fiber then reads and writes the variable of
- * a thread that it has left, while that thread does too, or when it has ended.
- * clang does so even at -O0, and no flag stops it.
+ * a thread that it has left, while that thread uses it too, or has ended.
+ * clang does so even at -O0, and no compiler flag prevents it.
  *
- * The functions that these macros define are never inlined nor seen through, at
- * link time neither, so each call finds the thread that it is made on.  What it
- * returned is good until the next call that may switch.  In `*cache() = f()'
- * the compiler may call cache before f; if f may switch, store its result in a
- * variable first.
+ * The compiler never inlines the functions that these macros define, and cannot
+ * see their results in advance, not even at link time.  So each call returns
+ * the variable of the thread on which it is made.  The result is valid until
+ * the next call that may switch.  In `*cache() = f()' the compiler may call
+ * cache before f; if f may switch, store its result in a variable first.
  *
- * gcc and clang take for constant in the same way what pthread_self() returns,
- * h_errno, and the tables behind the macros of <ctype.h>.  In a function that
- * does not switch and is not inlined into one that does, all of these are right
- * as they are.
+ * gcc and clang treat three more things as constants in this way: the result of
+ * pthread_self(), h_errno, and the tables behind the macros of <ctype.h>.  All
+ * of these are right in a function that does not switch and is not inlined into
+ * one that does.
  *
  * The flags that `pkg-config --variable=fiber_cflags weft' prints, and that the
- * CMake targets carry, do not replace this.  On x86-64 there is
- * -ftls-model=initial-exec among them.  With it, code compiled with -fPIC gets
- * most reads and writes of a variable right that it names; addresses, and other
- * architectures, are as wrong as without.
+ * CMake targets carry, do not replace these macros.  On x86-64 they include
+ * -ftls-model=initial-exec.  With it, code compiled with -fPIC gets most reads
+ * and writes of a variable right that it names; addresses, and other
+ * architectures, stay as wrong as without.
  */
 #ifndef WEFT_THREAD_LOCAL_H
 #define WEFT_THREAD_LOCAL_H
@@ -46,22 +46,22 @@ WEFT_BEGIN_DECLS
 
 /*
  * Define a thread-local variable of the given type, zero at first, and a static
- * function `type *name(void)' that returns the address of the one that belongs
- * to the thread the caller runs on now.
+ * function `type *name(void)' that returns the address of the current thread's
+ * variable.
  *
- * At file scope, or in a namespace.  The variable has no other name to be used
- * by.  For an array, make the type a struct or a typedef.
+ * Use it at file scope, or in a namespace.  The variable can be reached only
+ * through the function.  For an array, make the type a struct or a typedef.
  */
 #define WEFT_THREAD_LOCAL(type, name)                                      \
 	static WEFT_PER_THREAD_ type name##_of_this_thread_;               \
 	WEFT_THREAD_VALUE(type *, name, &name##_of_this_thread_)
 
 /*
- * Define a static function `type name(void)' that evaluates the expression anew
- * at each call, on the thread the caller runs on now.  The type is a pointer or
- * an integer.  For variables that exist already, that begin with something else
- * than zero or that several files share, and for functions of libc that gcc and
- * clang take for constant too:
+ * Define a static function `type name(void)' that evaluates the expression
+ * again at each call, on the thread on which the caller runs now.  The type is
+ * a pointer or an integer.  Use it for variables that exist already, that do
+ * not begin with zero or that several files share, and for functions of libc
+ * that gcc and clang treat as constants:
  *
  *	static _Thread_local int depth_ = 1;
  *	WEFT_THREAD_VALUE(int *, depth, &depth_);
@@ -71,7 +71,7 @@ WEFT_BEGIN_DECLS
  *
  *	WEFT_THREAD_VALUE(pthread_t, this_thread, pthread_self());
  *
- * At file scope, or in a namespace.
+ * Use it at file scope, or in a namespace.
  */
 #define WEFT_THREAD_VALUE(type, name, expression)                          \
 	WEFT_OPAQUE_ __attribute__((unused)) static type name(void)        \

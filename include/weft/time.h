@@ -2,23 +2,39 @@
 /*
  * weft/time.h - points in time, and sleeping until one.
  *
- * Every call that can wait takes one absolute deadline, last.  A deadline that
- * has passed, a negative one included, means the same as WEFT_NOW.  (A fiber
- * that has computed for a tenth of a second on end may notice only by waiting
- * that its deadline has just passed: it gives way, and what happens meanwhile
- * may still be in time.)
+ * Most calls that can wait take an absolute deadline as their last argument.  A
+ * deadline that has passed, a negative one included, means the same as
+ * WEFT_NOW.  (A fiber that has computed for a tenth of a second without a pause
+ * may notice only by waiting that its deadline has just passed: it yields, and
+ * an event that comes meanwhile may still end the wait in time.)
  *
- * In a fiber on an executor that is not a runtime's (weft/task.h), a wait until
- * a deadline, its own or an inherited one, needs a thread that watches it: one
- * for the whole process, started when it is needed first.  If the system
+ * A wait with a deadline also ends early when the calling fiber is cancelled,
+ * with -ECANCELED, and when the deadline of its scope passes, with -ETIMEDOUT.
+ * In these calls neither of the two ends a wait, and most have no deadline:
+ *
+ *	weft_mutex_lock			weft_mutex_lock_by has one
+ *	weft_rwlock_rdlock		weft_rwlock_rdlock_by has one
+ *	weft_rwlock_wrlock		weft_rwlock_wrlock_by has one
+ *	weft_cond_wait			while it locks the mutex again
+ *	weft_once_do			waits until fn has returned
+ *	weft_scope_close		waits until all its fibers have ended
+ *	weft_executor_destroy		waits until all work on it has ended
+ *	weft_suspend			waits for weft_wake
+ *	weft_run			waits until main has returned
+ *	weft_rt_stop			has a deadline, which does end it
+ *	weft_rt_wait_idle		has a deadline, which does end it
+ *
+ * In a fiber on a foreign executor (weft/task.h), a wait until a deadline, its
+ * own or that of a scope, needs a thread that watches the deadline.  There is
+ * one for the whole process, started when it is needed first.  If the system
  * refuses that thread, the call returns -EAGAIN and has done nothing.  Try
- * again later, or wait with WEFT_FOREVER and without a scope's deadline.
+ * again later, or wait with WEFT_FOREVER and outside of scopes with a deadline.
  *
- * A wait never ends by its deadline before that has come.  It may end a little
- * later, so that fibers whose deadlines are close together wake together: by at
- * most a 256th of how long the wait was to last, and about half a millisecond
- * at most.  To that comes what the system takes to run the thread, and on a
- * busy runtime what it takes until it is the fiber's turn.
+ * A deadline never ends a wait before its time.  It may end it a little later,
+ * so that fibers with close deadlines wake together: later by at most a 256th
+ * of the planned duration of the wait, and by at most about half a millisecond.
+ * To this add the time that the system needs to run the thread and, on a busy
+ * runtime, the time until it is the fiber's turn.
  */
 #ifndef WEFT_TIME_H
 #define WEFT_TIME_H
@@ -52,23 +68,23 @@ WEFT_API weft_time weft_now(void);
 WEFT_API weft_time weft_after(int64_t ns);
 
 /*
- * Sleep until t; if that has passed, not at all.  WEFT_FOREVER: until the fiber
- * is cancelled.  Signals do not cut it short.
+ * Sleep until t; return at once if t has passed.  With WEFT_FOREVER, sleep
+ * until the fiber is cancelled.  Signals do not end the sleep.
  *
- * Returns 0, and t has come; -ECANCELED: the fiber was cancelled, before or
- * while it slept; -ETIMEDOUT: an inherited deadline, of a scope, came before t;
- * -EAGAIN: (a fiber on an executor that is not a runtime's) there is no thread
- * to wake it, and none could be started.  The result may be ignored.
+ * Returns 0 when t has come; -ECANCELED if the fiber was cancelled, before or
+ * during the sleep; -ETIMEDOUT if the deadline of a scope came before t;
+ * -EAGAIN on a foreign executor (weft/task.h) if no thread could be started to
+ * watch t.  The result may be ignored.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  */
 WEFT_API int weft_sleep_until(weft_time t);
 
 /*
- * Sleep for ns nanoseconds: the same as weft_sleep_until(weft_after(ns)), but
- * returns 0 at once if ns <= 0.
+ * Sleep for ns nanoseconds, like weft_sleep_until(weft_after(ns)), but return 0
+ * at once if ns <= 0.
  *
- * Returns as weft_sleep_until.  The result may be ignored.
+ * Returns the result of weft_sleep_until.  It may be ignored.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  */

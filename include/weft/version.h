@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft/version.h - which weft this is, at compile time and at run time.
+ * weft/version.h - the version of weft, at compile time and at run time.
  */
 #ifndef WEFT_VERSION_H
 #define WEFT_VERSION_H
@@ -11,7 +11,7 @@
 #define WEFT_VERSION_MINOR 1
 #define WEFT_VERSION_PATCH 0
 
-/* One number that compares: 1.2.3 is 10203. */
+/* The version as one number: 1.2.3 is 10203. */
 #define WEFT_VERSION                                                       \
 	(WEFT_VERSION_MAJOR * 10000 + WEFT_VERSION_MINOR * 100 +           \
 	 WEFT_VERSION_PATCH)
@@ -19,9 +19,9 @@
 WEFT_BEGIN_DECLS
 
 /*
- * The version of the library that is linked, "major.minor.patch".  The string
- * is static.  It differs from the macros above when a program built against
- * one release runs with another.
+ * The version of the linked library, "major.minor.patch", as a static string.
+ * It differs from the macros above when a program that was built with one
+ * release runs with another.
  *
  * Context: any.  Never switches.
  */
