@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/bench.c - runs benches round by round.
+ * bench/bench.c - run benches round by round.
  */
 #include "bench/bench.h"
 
@@ -25,7 +25,7 @@ long bench_peak_rss_kb(void)
 	return u.ru_maxrss;
 }
 
-/* A floor only tells its time. */
+/* A floor reports only its time. */
 static int run_floor(const struct bench *b, struct bench_sample *s)
 {
 	int64_t before = bench_cpu_ns();
@@ -63,7 +63,7 @@ static void one_round(const struct bench *b, struct bench_result *r)
 	r->cpu_ms += (double)s.cpu_ns / 1e6;
 	r->user_ms += (double)s.user_ns / 1e6;
 	r->peak_rss_kb = s.peak_rss_kb;
-	r->facts = s.facts;
+	r->report = s.report;
 	add_sources(&r->from, &s.from);
 }
 
@@ -85,7 +85,7 @@ static void conclude(struct bench_result *r)
 	r->user_ms /= r->rounds;
 }
 
-/* A bench that wants fewer rounds gets them evenly spread over all. */
+/* Spread the rounds of a bench that wants fewer evenly over all rounds. */
 static bool takes_part(const struct bench *b, unsigned round, unsigned rounds)
 {
 	return b->rounds == 0 || round * b->rounds % rounds < b->rounds;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/bench.h - what is measured, and how.
+ * bench/bench.h - a bench: what is measured, and how.
  *
- * A bench does its operation so many times and tells how long that took: a
- * floor (bench/floors.c) by `run', a workload (bench/workloads.h) by `measure',
- * which tells more.  Rounds of all benches alternate, so that a slow moment of
- * the machine hits all of them alike; what is reported is the median of the
- * rounds, and the minimum.
+ * A bench repeats its operation and reports how long that took: a floor
+ * (bench/floors.c) by `run', a workload (bench/workloads.h) by `measure', which
+ * reports more.  Rounds of all benches alternate, so that a slow moment of the
+ * machine affects all of them alike.  The results are the median and the
+ * minimum of the rounds.
  */
 #ifndef WEFT_BENCH_BENCH_H
 #define WEFT_BENCH_BENCH_H
@@ -20,7 +20,7 @@
 struct bench_load;
 struct bench_impl;
 
-/* Where the tasks of a round came from; all 0 where nobody counts. */
+/* Where the tasks of a round came from; all 0 if they are not counted. */
 struct bench_sources {
 	uint64_t ticks;			/* all of them */
 	uint64_t lifo;
@@ -31,28 +31,31 @@ struct bench_sources {
 	uint64_t wakes_futile;
 };
 
-/* Of sleeping fibers: all that one release let go. */
+/* Sleeping fibers that one event has released. */
 struct bench_sleep {
-	double longest_ms;		/* that anybody may sleep */
+	double longest_ms;		/* longest sleep */
 	double cpu_ms;			/* from the release... */
-	double done_ms;			/* ...until all are up */
+	double done_ms;			/* ...until all have woken */
 	double late_us;			/* mean */
 	double worst_us;
 };
 
-/* What only some workloads have to tell. */
-struct bench_facts {
-	uint64_t parked;		/* million: fibers */
-	double bytes_each;		/* million: resident memory of one */
+/* Results that only some workloads have. */
+struct bench_report {
+	uint64_t parked;		/* million: fibers that wait */
+	double bytes_each;		/* million: resident memory of a
+					 * fiber */
 	uint64_t mappings;		/* million: of the process */
-	double fault_ns;		/* million: a fault, of so many pages */
+	double fault_ns;		/* million: a page fault, without
+					 * fibers */
 	uint64_t switches;		/* idle: voluntary, of all threads */
 	struct bench_sleep sleep[2];	/* timers: with cold and warm stacks */
-	double without_ns;		/* timeouts: a wait with no deadline */
-	double with_ns;			/* timeouts: the same with one */
-	double middle_us;		/* ping-pong-hog: latency, the median */
-	double most_us;			/* ping-pong-hog: of 99 in 100 */
-	double worst_us;		/* ping-pong-hog */
+	double without_ns;		/* timeouts: a wait without a
+					 * deadline */
+	double with_ns;			/* timeouts: a wait with a deadline */
+	double middle_us;		/* ping-pong-hog: median latency */
+	double most_us;			/* ping-pong-hog: 99th percentile */
+	double worst_us;		/* ping-pong-hog: maximum */
 };
 
 /* One round. */
@@ -63,31 +66,31 @@ struct bench_sample {
 	int64_t user_ns;		/* of that, known to be user code */
 	long peak_rss_kb;		/* of the process, so far */
 	struct bench_sources from;
-	struct bench_facts facts;
+	struct bench_report report;
 };
 
 struct bench {
 	const char *name;
-	const char *what;		/* one operation, in words */
-	const char *impl;		/* whose work it is */
-	unsigned workers;		/* threads that take part */
-	uint64_t ops;			/* in one round, at most; of floors */
+	const char *what;		/* one operation, described */
+	const char *impl;		/* name of the implementation */
+	unsigned workers;		/* worker threads */
+	uint64_t ops;			/* floors: in one round, at most */
 
-	/* What it may take: limit x floor-cas + times x base.  0: no limit. */
+	/* The limit is limit x floor-cas + times x base.  0: no limit. */
 	double limit;
 	double times;
 	const char *base;		/* another floor; NULL: none */
 
-	/* One of them is there; they return 0 or -errno. */
+	/* One of the two is set; they return 0 or -errno. */
 	int (*run)(uint64_t *ops, int64_t *ns);
 	int (*measure)(const struct bench *b, struct bench_sample *s);
 
-	unsigned rounds;		/* at most; 0: as many as asked for */
-	bool hidden;			/* only to compare others with */
+	unsigned rounds;		/* at most; 0: as many as requested */
+	bool hidden;			/* measured only for comparisons */
 	const struct bench_load *load;	/* NULL: a floor */
-	const struct bench_impl *on;	/* what the workload runs on */
+	const struct bench_impl *on;	/* the implementation it runs on */
 	double scale;			/* of the workload's parameters */
-	double part;			/* and of its size; 0: all of it */
+	double part;			/* part of its size; 0: all of it */
 };
 
 struct bench_result {
@@ -95,21 +98,24 @@ struct bench_result {
 	unsigned rounds;
 	uint64_t ops;			/* in the last round */
 	double ns[BENCH_ROUNDS_MAX];	/* per operation; sorted at the end */
-	double cpu_ns[BENCH_ROUNDS_MAX];	/* the same of all threads */
-	double total_ms;		/* of ops at the median */
+	double cpu_ns[BENCH_ROUNDS_MAX];	/* per operation, all threads */
+	double total_ms;		/* time of ops operations at the
+					 * median */
 	double cpu_ms;			/* all threads; mean of the rounds */
 	double user_ms;			/* of that, known to be user code */
 	long peak_rss_kb;		/* of the process, so far */
 	struct bench_sources from;	/* sum of the rounds */
-	struct bench_facts facts;	/* of the last round */
+	struct bench_report report;	/* of the last round */
 };
 
-/* The floors: what the machine and the lowest rooms cost.  Ends with a NULL. */
+/*
+ * The floors: costs of the machine and of the lowest rooms.  Ends with a NULL.
+ */
 extern const struct bench bench_floors[];
 
 /*
  * Run n benches for rounds rounds each (1 to BENCH_ROUNDS_MAX), one result
- * each.  With progress, say on standard error how far it is.
+ * each.  With progress, show the progress on standard error.
  */
 void bench_run(const struct bench *const *benches, size_t n, unsigned rounds,
 	bool progress, struct bench_result *results);
@@ -134,9 +140,9 @@ static inline double bench_min(const struct bench_result *r)
 }
 
 /*
- * Can the time be told from nothing?  A workload that measures a difference of
- * two times may find none on a busy machine: such a median prints as 0.00, and
- * nothing may be judged by it or divided by it.
+ * Whether the median is more than noise.  A workload that measures a difference
+ * of two times may find none on a busy machine: such a median prints as 0.00,
+ * and must not be judged or used as a divisor.
  */
 static inline bool bench_is_seen(const struct bench_result *r)
 {

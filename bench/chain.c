@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/chain.c - fibers in a row, an unbuffered channel between each two: a
- * token that goes around, and the sieve of primes.
+ * bench/chain.c - fibers in a row, with an unbuffered channel between
+ * neighbours: a token that goes around, and the sieve of primes.
  *
- * Both end from one place: who has seen enough closes a channel, whoever finds
- * its own closed closes the next one and ends.  The token's channels close
- * ahead of it, those of the sieve from the last filter back to the source.
+ * Both end from one place: the fiber that has seen enough closes a channel; a
+ * fiber that finds its channel closed closes the next one and ends.  The
+ * token's channels close ahead of the token, those of the sieve from the last
+ * filter back to the source.
  *
  * Reads next: bench/timers.c
  */
@@ -17,13 +18,15 @@
 #define RING 503
 #define HOPS 5000000
 
-/* A token that goes around less often has a smaller ring. */
+/*
+ * The token goes around this many times; with fewer hops the ring is smaller.
+ */
 #define ROUNDS 50
 
 struct stop {
 	weft_chan *in;
 	weft_chan *out;
-	uint64_t hops; /* its own until it has ended */
+	uint64_t hops; /* written by its fiber only */
 	weft_group *ended;
 };
 
@@ -42,7 +45,7 @@ static void pass_on(void *arg)
 	weft_group_done(s->ended);
 }
 
-/* Without one of them there is no ring, but all the others end. */
+/* If a fiber cannot be started there is no ring, but all the others end. */
 static int go_around(struct bench_job *j, weft_chan **chan, struct stop *stop,
 	uint64_t size, uint64_t n)
 {
@@ -98,11 +101,11 @@ const struct bench_load bench_ring = {
 
 #define PRIMES 2000
 
-/* The first stage counts, all others keep back what their prime divides. */
+/* The first stage counts; each other stage drops the multiples of its prime. */
 struct stage {
 	weft_chan *in;
 	weft_chan *out;
-	uint32_t prime; /* that came out of the stage before */
+	uint32_t prime; /* the first number that reached this stage */
 	weft_group *ended;
 };
 
@@ -129,7 +132,7 @@ static void filter(void *arg)
 	weft_group_done(s->ended);
 }
 
-/* One more stage behind the others, for the prime that comes out of them. */
+/* Add a stage behind the others, for the prime that comes out of them. */
 static int add_stage(struct stage *s, uint64_t i)
 {
 	uint64_t v = 0;
@@ -152,7 +155,9 @@ static bool is_prime(uint32_t n)
 	return true;
 }
 
-/* All primes up to the last one, and nothing else. */
+/*
+ * Check that the stages have all primes up to the last one, and nothing else.
+ */
 static int check_primes(const struct stage *s, uint64_t n)
 {
 	uint64_t k = 1;
@@ -166,7 +171,7 @@ static int check_primes(const struct stage *s, uint64_t n)
 	return k == n + 1 ? 0 : -EILSEQ;
 }
 
-/* s has room for n stages and the one that counts. */
+/* s has room for n stages and for the one that counts. */
 static int run_sieve(struct bench_job *j, struct stage *s, uint64_t n)
 {
 	weft_group ended = { 0 };
@@ -177,7 +182,10 @@ static int run_sieve(struct bench_job *j, struct stage *s, uint64_t n)
 	bench_begin(j);
 	while (made <= n && !err)
 		err = add_stage(s, made++);
-	/* A stage that failed has no fiber; what is before it ends. */
+	/*
+	 * A stage that failed has no fiber; closing its channels ends those
+	 * before it.
+	 */
 	for (uint64_t i = made; i-- > 0 && (err || i + 1 == made);)
 		if (s[i].out != NULL)
 			(void)weft_chan_close(s[i].out);
@@ -189,7 +197,9 @@ static int run_sieve(struct bench_job *j, struct stage *s, uint64_t n)
 	return err ? err : check_primes(s, n);
 }
 
-/* The more primes, the longer each takes: as many for everybody. */
+/*
+ * The more primes, the longer each takes, so all implementations find as many.
+ */
 static int sieve(struct bench_job *j)
 {
 	uint64_t n = bench_scaled(j, PRIMES);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench/channels.c - from producers to consumers: pairs with two unbuffered
- * channels, over which the consumer selects; and four who send to four over
- * one channel, with room for 0, 10 or 100.
+ * channels, over which the consumer selects; and four producers that send to
+ * four consumers over one channel, with room for 0, 10 or 100.
  *
  * Reads next: bench/chain.c
  */
@@ -15,15 +15,18 @@
 
 #define PAIRS 50
 
-/* A pair has its lines to itself. */
+/* A pair has its cache lines to itself. */
 struct pair {
 	weft_chan *chan[2];
 	uint64_t messages;
-	uint64_t got; /* the consumer's own until it has ended */
+	uint64_t got; /* written by the consumer only */
 	weft_group *ended;
 } wf_aligned(WF_FALSE_SHARING);
 
-/* Whoever ends, ends the other one too; after the last message nobody waits. */
+/*
+ * A fiber that ends closes the channels, which ends the other one; after the
+ * last message no fiber waits.
+ */
 static void leave(struct pair *p, int err)
 {
 	if (err)
@@ -43,7 +46,7 @@ static void producer(void *arg)
 	leave(p, err);
 }
 
-/* Of each channel the numbers come in order, and none is left out. */
+/* The numbers of each channel must come in order, with no gap. */
 static void consumer(void *arg)
 {
 	struct pair *p = arg;
@@ -123,7 +126,7 @@ const struct bench_load bench_channels = {
 
 struct market {
 	weft_chan *chan;
-	_Atomic(uint64_t) first; /* that the next producer sends */
+	_Atomic(uint64_t) first; /* first number of the next producer */
 	uint64_t each;
 	_Atomic(uint64_t) got;
 	_Atomic(uint64_t) sum;
@@ -161,7 +164,10 @@ static void buyer(void *arg)
 	weft_group_done(&m->consumers);
 }
 
-/* Consumers first: if one cannot be started, nobody waits for it to receive. */
+/*
+ * Start consumers first: if a consumer cannot be started, no producer waits for
+ * it.
+ */
 static int trade(struct market *m)
 {
 	int err = 0;
@@ -213,7 +219,7 @@ static int prodcons_100(struct bench_job *j)
 const struct bench_load bench_prodcons_0 = {
 	.name = "chan-prodcons-0",
 	.also = "chan-prodcons",
-	.what = "4 send 1,000,000 to 4, unbuffered",
+	.what = "4 fibers send 1,000,000 to 4, unbuffered",
 	.run = prodcons_0,
 	.needs = BENCH_SUSPEND,
 	.workers = { 1, 2 },
@@ -223,7 +229,7 @@ const struct bench_load bench_prodcons_0 = {
 const struct bench_load bench_prodcons_10 = {
 	.name = "chan-prodcons-10",
 	.also = "chan-prodcons",
-	.what = "the same with room for 10",
+	.what = "4 fibers send 1,000,000 to 4, room for 10",
 	.run = prodcons_10,
 	.needs = BENCH_SUSPEND,
 	.workers = { 1, 2 },
@@ -233,7 +239,7 @@ const struct bench_load bench_prodcons_10 = {
 const struct bench_load bench_prodcons_100 = {
 	.name = "chan-prodcons-100",
 	.also = "chan-prodcons",
-	.what = "the same with room for 100",
+	.what = "4 fibers send 1,000,000 to 4, room for 100",
 	.run = prodcons_100,
 	.needs = BENCH_SUSPEND,
 	.workers = { 1, 2 },

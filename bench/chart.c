@@ -2,12 +2,12 @@
 /*
  * bench/chart.c - one workload as horizontal bars, in SVG.
  *
- * Across, everything is in percent, and nothing is scaled: on a narrow screen
- * the bars shrink and the letters do not.  So a row is its name and figures
- * above its bars, not beside them.
+ * Horizontal measures are in percent, and nothing is scaled: on a narrow screen
+ * the bars shrink and the letters do not.  So the name and the figures of a row
+ * stand above its bars, not beside them.
  *
- * Bars begin at nothing, so that their lengths can be compared.  Those that are
- * too long for the rest to be seen beside them are broken.
+ * Bars begin at 0, so that their lengths can be compared.  A bar that is so
+ * long that the others would be invisible is drawn broken.
  */
 #include "bench/html.h"
 
@@ -15,7 +15,7 @@
 
 #include "bench/table.h"
 
-/* How many times as long as the default's a bar may be, unbroken. */
+/* The longest unbroken bar, in multiples of the default's. */
 #define LONGEST 3.0
 
 /* In CSS pixels. */
@@ -26,7 +26,7 @@
 #define CPU 4
 #define GAP 9
 
-/* Letters of a name on one line, so that its figures have room beside it. */
+/* Letters of a name on one line, which leaves room for its figures. */
 #define NAME_MAX_LETTERS 33
 
 struct chart {
@@ -98,7 +98,7 @@ static double across(const struct chart *c, double ns)
 	return c->full > 0 ? 100 * ns / c->full : 0;
 }
 
-/* 1, 2 or 5 times a power of ten, so that there are at most four of them. */
+/* The distance of marks: 1, 2 or 5 times a power of ten, at most four marks. */
 static double step_of(double full)
 {
 	static const double parts[] = { 1, 2, 5 };
@@ -177,7 +177,7 @@ static void print_name(const struct chart *c, const char *name)
 	}
 }
 
-/* What a mouse, or who cannot see the bars, is told. */
+/* The text for a mouse pointer, and for readers who cannot see the bars. */
 static void print_title(const struct chart *c, const struct bench_cell *cell)
 {
 	fprintf(c->out, "<title>");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/floors.c - the floors: what nothing built on top can go below.
+ * bench/floors.c - the floors: costs that nothing built on top can undercut.
  *
  * First the machine (atomics, cache lines, the kernel), then the lowest rooms
- * of weft (switch, local queue, stacks, strand), and what waits, where it need
- * not.  Everything else is judged in multiples of floor-cas of the same run,
- * because the machine's own speed differs from day to day.
+ * of weft (switch, local queue, stacks, strand), and waiting calls that need
+ * not wait.  Everything else is judged in multiples of floor-cas of the same
+ * run, because the machine's own speed differs from day to day.
  *
  * Reads next: bench/floors_wait.c
  */
@@ -25,7 +25,7 @@
 #include "queue/runq.h"
 #include "stack/cache.h"
 
-/* Keep the compiler from knowing what p points to. */
+/* The compiler must assume that the memory of p has changed. */
 #define forget(p) __asm__ volatile("" : : "r"(p) : "memory")
 
 static int floor_add(uint64_t *ops, int64_t *ns)
@@ -55,8 +55,8 @@ static int floor_cas(uint64_t *ops, int64_t *ns)
 }
 
 /*
- * Two flows of control that do nothing but switch to each other: the switch
- * alone, without the registers that a function around it saves for its caller.
+ * Two flows of control that only switch to each other: the switch alone,
+ * without the registers that a function around it saves for its caller.
  */
 static struct wf_context here, there;
 
@@ -93,16 +93,16 @@ static int floor_switch(uint64_t *ops, int64_t *ns)
 }
 
 /*
- * Two threads that answer each other over one word, each on its CPU.  On a
- * machine that is busy otherwise an answer can take a whole time slice, so it
- * also ends when it has taken too long.
+ * Two threads that answer each other over one word, each on its own CPU.  On a
+ * busy machine an answer can take a whole time slice, so the duel also ends
+ * after DUEL_NS.
  */
 #define DUEL_NS (200 * WF_NS_PER_MS)
 #define DUEL_OVER UINT32_MAX
 
 struct duel {
 	_Atomic(uint32_t) word wf_aligned(WF_FALSE_SHARING);
-	uint64_t rounds; /* at most; then what was done */
+	uint64_t rounds; /* at most; then how many were done */
 	unsigned cpu[2];
 	void (*wait)(_Atomic(uint32_t) *word, uint32_t until);
 	void (*tell)(_Atomic(uint32_t) *word, uint32_t value);
@@ -110,7 +110,7 @@ struct duel {
 	int err[2];
 };
 
-/* Waiting ends with what was waited for, or when it is over. */
+/* Whether a wait ends: the expected value has come, or the duel is over. */
 static bool is_answer(uint32_t seen, uint32_t until)
 {
 	return seen == until || seen == DUEL_OVER;
@@ -171,7 +171,7 @@ static void ask(void *arg)
 	d->tell(&d->word, DUEL_OVER);
 }
 
-/* Threads of their own, so that the caller's affinity stays as it is. */
+/* Uses threads of its own, so that the caller's affinity stays as it is. */
 static int duel(struct duel *d, int64_t *ns)
 {
 	struct wf_os_thread thread[2];
@@ -256,7 +256,7 @@ static int floor_syscall(uint64_t *ops, int64_t *ns)
 
 #define QUEUE_CAP 256
 
-/* Owner only, with something in the queue, as a busy processor has. */
+/* Owner only, with some entries in the queue, as on a busy processor. */
 static int floor_queue(uint64_t *ops, int64_t *ns)
 {
 	static _Atomic(wf_entry) slots[QUEUE_CAP];
@@ -276,7 +276,7 @@ static int floor_queue(uint64_t *ops, int64_t *ns)
 	return 0;
 }
 
-/* Several victims a time, so that reading the clock does not count. */
+/* Several victims at a time, so that reading the clock does not count. */
 #define VICTIMS 4
 
 static int floor_steal(uint64_t *ops, int64_t *ns)
@@ -346,7 +346,7 @@ static void do_nothing(weft_task *t)
 	forget(t);
 }
 
-/* One task at a time, all the way through, and nobody else there. */
+/* One task at a time, on a strand that is otherwise idle. */
 static int floor_strand(uint64_t *ops, int64_t *ns)
 {
 	weft_executor *manual, *strand;
@@ -377,15 +377,15 @@ destroy_manual:
 #define WEFT "weft"
 
 const struct bench bench_floors[] = {
-	{ "floor-add", "atomic add, nobody else there", MACHINE, 1, 4000000,
+	{ "floor-add", "atomic add, without contention", MACHINE, 1, 4000000,
 		.run = floor_add },
-	{ "floor-cas", "compare-and-swap, nobody else there", MACHINE, 1,
+	{ "floor-cas", "compare-and-swap, without contention", MACHINE, 1,
 		4000000, .run = floor_cas },
 	{ "floor-line", "cache line to the other core and back", MACHINE, 2,
 		100000, .run = floor_line },
-	{ "floor-wake-same", "futex wake until it runs, same core", MACHINE, 2,
+	{ "floor-wake-same", "wake a sleeper by futex, same core", MACHINE, 2,
 		10000, .run = floor_wake_same },
-	{ "floor-wake-other", "futex wake until it runs, other core", MACHINE,
+	{ "floor-wake-other", "wake a sleeper by futex, other core", MACHINE,
 		2, 2000, .run = floor_wake_other },
 	{ "floor-fault", "first touch of a page", MACHINE, 1, 10000,
 		.run = floor_fault },
@@ -401,15 +401,16 @@ const struct bench bench_floors[] = {
 		.run = floor_stack },
 	{ "floor-strand", "strand, submit and run a task", WEFT, 1, 1000000, 8,
 		.run = floor_strand },
-	{ "floor-mutex", "lock and unlock, nobody else there", WEFT, 1, 4000000,
-		2, .run = bench_floor_mutex },
-	{ "floor-recv", "receive what is there", WEFT, 1, 500000,
+	{ "floor-mutex", "lock and unlock, without contention", WEFT, 1,
+		4000000, 2, .run = bench_floor_mutex },
+	{ "floor-recv", "receive an element that is there", WEFT, 1, 500000,
 		.run = bench_floor_recv },
-	{ "floor-select", "the same by a select over 8", WEFT, 1, 500000, 0, 3,
-		"floor-recv", .run = bench_floor_select },
+	{ "floor-select", "select over 8, with one ready", WEFT, 1, 500000, 0,
+		3, "floor-recv", .run = bench_floor_select },
 	{ "floor-recv-wait", "wait to receive, send, yield", WEFT, 1, 200000,
 		.run = bench_floor_recv_wait },
-	{ "floor-select-wait", "the same by a select over 8", WEFT, 1, 200000,
-		16, 1, "floor-recv-wait", .run = bench_floor_select_wait },
+	{ "floor-select-wait", "wait in a select over 8, send, yield", WEFT, 1,
+		200000, 16, 1, "floor-recv-wait",
+		.run = bench_floor_select_wait },
 	{ 0 },
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/floors.h - floors that need a runtime: what a fiber does there alone,
- * or with one other, on one worker (bench/floors_wait.c).
+ * bench/floors.h - floors that need a runtime: a fiber alone, or two fibers, on
+ * one worker (bench/floors_wait.c).
  */
 #ifndef WEFT_BENCH_FLOORS_H
 #define WEFT_BENCH_FLOORS_H

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/floors_wait.c - floors of what waits: a mutex that is free, a receive
- * and a select over eight channels, of something that is there and of something
- * that has yet to come.
+ * bench/floors_wait.c - floors of waiting calls: a lock of a free mutex, and a
+ * receive and a select over eight channels, of an element that is there and of
+ * one that has yet to come.
  *
- * What is there lies in the buffer of one of the channels, each in its turn.
- * What has to come is sent by a second fiber, which then yields, so that the
- * first one waits again: the send and the yield are in both figures alike.
+ * An element that is there lies in the buffer of one of the channels, each in
+ * its turn.  An element that has to come is sent by a second fiber, which then
+ * yields, so that the first one waits again: both figures contain the send and
+ * the yield.
  */
 #include "bench/floors.h"
 
@@ -26,10 +27,10 @@
 struct floor {
 	uint64_t *ops;
 	int64_t *ns;
-	bool select; /* over all of them; else receive from the first */
+	bool select; /* over all; else receive from the first */
 	weft_chan *chan[CHANS];
 	weft_group ended;
-	int err; /* of the receiver; its own until it has ended */
+	int err; /* of the receiver; written by it only */
 };
 
 static int on_one_worker(int (*main)(void *), struct floor *f)

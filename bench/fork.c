@@ -2,8 +2,8 @@
 /*
  * bench/fork.c - fork and join: a binary tree, and the Fibonacci numbers.
  *
- * A fork that fails is replaced by a call, so that the computation comes to its
- * end; the error is kept.
+ * If a fork fails, a call replaces it, so that the computation ends; the error
+ * is kept.
  *
  * Reads next: bench/sort.c
  */
@@ -26,7 +26,7 @@ static uint64_t as_number(void *p)
 	return (uint64_t)(uintptr_t)p;
 }
 
-/* The plain forms compute it all, too: the compiler may not know the result. */
+/* Hides n from the compiler, so that the plain forms compute everything too. */
 static uint64_t opaque(uint64_t n)
 {
 	__asm__ volatile("" : "+r"(n));
@@ -43,13 +43,13 @@ static uint64_t join_number(weft_fiber *f)
 	return as_number(result);
 }
 
-/* How many nodes there are in a tree of that depth. */
+/* The number of nodes in a tree of that depth. */
 static uint64_t tree_nodes(unsigned depth)
 {
 	return ((uint64_t)2 << depth) - 1;
 }
 
-/* The deepest tree that has no more than that share of the nodes. */
+/* The deepest tree that has no more than this job's number of nodes. */
 static unsigned tree_depth(const struct bench_job *j)
 {
 	uint64_t nodes = bench_forks(j, tree_nodes(TREE_DEPTH));
@@ -60,7 +60,7 @@ static unsigned tree_depth(const struct bench_job *j)
 	return depth;
 }
 
-/* Returns how many nodes it had. */
+/* Returns the number of its nodes. */
 static wf_may_switch void *tree(void *depth)
 {
 	uint64_t nodes = 1;
@@ -118,7 +118,7 @@ static int spawn_tree_plain(struct bench_job *j)
 
 const struct bench_load bench_spawn_tree = {
 	.name = "spawn-tree",
-	.what = "a node of a tree, which joins its two",
+	.what = "a node of a tree, which joins its children",
 	.run = spawn_tree,
 	.plain = spawn_tree_plain,
 	.needs = BENCH_JOIN,
@@ -157,7 +157,7 @@ static wf_noinline void *fib_plain(void *arg)
 	return as_pointer(sum);
 }
 
-/* The number itself, and how many calls it takes to compute it that way. */
+/* The number itself, and how many calls its computation takes. */
 static uint64_t fib_expected(unsigned n, uint64_t *calls)
 {
 	uint64_t a = 0, b = 1;

@@ -15,7 +15,7 @@
 
 #define BATCH 1000
 
-/* A batch: at[i] is joined as the i-th. */
+/* A batch: at[i] is the index of the fiber that is joined as the i-th. */
 struct batch {
 	weft_fiber *fiber[BATCH];
 	uint32_t at[BATCH];
@@ -53,7 +53,10 @@ static void at_random(struct batch *b)
 	}
 }
 
-/* Spawn a batch and join it; what was spawned is joined after an error too. */
+/*
+ * Spawn a batch and join it; after an error too, join the fibers that were
+ * spawned.
+ */
 static int run_batch(struct batch *b)
 {
 	void *result = NULL;
@@ -109,7 +112,7 @@ static int run_random(struct bench_job *j)
 	return run_in(j, at_random);
 }
 
-/* The limit is one and a half times that of spawn-join. */
+/* The limit is 1.5 times that of spawn-join. */
 #define HANDLES(order, words, fn)                                    \
 	{                                                            \
 		.name = "handles-" order, .also = "spawn-join-handles", \
@@ -123,4 +126,4 @@ const struct bench_load bench_handles_first =
 const struct bench_load bench_handles_last =
 	HANDLES("last", "last to first", run_last);
 const struct bench_load bench_handles_random =
-	HANDLES("random", "in any order", run_random);
+	HANDLES("random", "in random order", run_random);

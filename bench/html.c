@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/html.c - text and numbers of a page.
+ * bench/html.c - write text and numbers into a page.
  */
 #include "bench/html.h"
 

@@ -10,17 +10,17 @@
 
 #include "bench/policies.h"
 
-/* Any text, so that none of it is taken for markup. */
+/* Write any text, with the characters of markup escaped. */
 void bench_html_text(FILE *out, const char *text);
 void bench_html_text_n(FILE *out, const char *text, size_t n);
 
-/* A time of an operation, with its unit. */
+/* Write the time of an operation, with its unit. */
 void bench_html_ns(FILE *out, double ns);
 
-/* How many times as long as the default; "-" for 0. */
+/* Write a multiple of the default; "-" for 0. */
 void bench_html_ratio(FILE *out, double ratio);
 
-/* bench/chart.c: one workload as bars, in an element of its own. */
+/* bench/chart.c: draw one workload as bars, in an element of its own. */
 void bench_html_chart(FILE *out, const struct bench_policies *x,
 	const struct bench_load *load);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/idle.c - nothing to do: what that costs.
+ * bench/idle.c - the cost of an idle runtime.
  *
- * First there was work for everybody, so that all threads exist.  Then this
- * thread sleeps, and its own share is not counted.
+ * Before the measurement there is work for all threads, so that all of them
+ * exist.  Then this thread sleeps, and its own CPU time is not counted.
  */
 #include "bench/workloads.h"
 
@@ -15,7 +15,7 @@
 
 #define IDLE_NS (10 * WF_NS_PER_S)
 
-/* After the last work everybody may look for some more, for a moment. */
+/* After their last work processors may search for more, for a moment. */
 #define SETTLE_NS (100 * WF_NS_PER_MS)
 
 #define WORK 64
@@ -73,7 +73,7 @@ static int idle(struct bench_job *j)
 	if (j->s.cpu_ns <= 0)
 		j->s.cpu_ns = 1;
 	err = bench_switches_read(&after);
-	j->s.facts.switches = bench_switches_between(&before, &after);
+	j->s.report.switches = bench_switches_between(&before, &after);
 	return err;
 }
 
@@ -85,4 +85,5 @@ const struct bench_load bench_idle = {
 	.rounds = 1,
 	.part = 0.2,
 	.outside = true,
+	.sleeps = true,
 };

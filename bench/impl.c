@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/impl.c - what workloads can run on, by name: weft, the pool, or weft
- * with other heuristics, whose name is the words of its policy.
+ * bench/impl.c - the implementations by name: weft, the pool, or weft with
+ * another policy, whose name is the words of the policy.
  */
 #include "bench/workloads.h"
 
@@ -17,7 +17,7 @@ const struct bench_impl *const bench_impls[] = {
 	NULL,
 };
 
-/* They are looked at until the program ends, so nobody frees them. */
+/* In use until the program ends, so they are never freed. */
 static struct made {
 	struct bench_impl impl;
 	weft_policy policy;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/machine.c - asks the system what this machine is.
+ * bench/machine.c - describe this machine.
  */
 #include "bench/machine.h"
 
@@ -13,7 +13,7 @@
 
 #include "os/os.h"
 
-/* Not every architecture has a "model name"; some say "cpu" or nothing. */
+/* Not every architecture has a "model name"; some have "cpu", some neither. */
 void bench_machine_model(const char *path, char *model, int bytes)
 {
 	FILE *f = fopen(path, "re");

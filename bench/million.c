@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/million.c - a million fibers that all wait for one event, and what each
- * of them costs.
+ * bench/million.c - a million fibers that all wait for one event, and the cost
+ * of each.
  *
- * Each touches a page of stack, and that is most of the time.  So first as many
- * pages are touched without any fiber: the second time, because on a virtual
- * machine the first touch may be the first one of all.
+ * Each fiber touches a page of stack, which takes most of the time.  So the
+ * bench first touches as many pages without any fiber, and does so twice,
+ * because on a virtual machine the very first touch of a page is slower.
  *
  * Reads next: bench/idle.c
  */
@@ -18,7 +18,7 @@
 
 #define FIBERS 1000000
 
-/* What must be left of the machine's memory for each of them. */
+/* Memory that the machine must have left for each fiber. */
 #define BYTES_EACH_MAX 12000
 
 static int fault(uint64_t pages, double *ns_each)
@@ -56,7 +56,7 @@ static void stand_and_wait(void *arg)
 	weft_group_done(&c->gone);
 }
 
-/* How many of n could be started; why not more, in *err. */
+/* Returns how many of n were started, and in *err why not more. */
 static uint64_t start(struct crowd *c, uint64_t n, int *err)
 {
 	uint64_t i = 0;
@@ -71,8 +71,8 @@ static uint64_t start(struct crowd *c, uint64_t n, int *err)
 	return i;
 }
 
-/* Returns how long looking took, which is not theirs. */
-static int64_t look(struct bench_facts *f, uint64_t n, uint64_t rss_before)
+/* Returns how long the look took, which does not count. */
+static int64_t look(struct bench_report *f, uint64_t n, uint64_t rss_before)
 {
 	int64_t begin = wf_os_now_ns();
 
@@ -92,16 +92,16 @@ static int million(struct bench_job *j)
 
 	if (bench_memory_left() < n * BYTES_EACH_MAX)
 		return -ENOMEM;
-	err = fault(n, &j->s.facts.fault_ns);
+	err = fault(n, &j->s.report.fault_ns);
 	if (!err)
-		err = fault(n, &j->s.facts.fault_ns);
+		err = fault(n, &j->s.report.fault_ns);
 	if (err)
 		return err;
 	rss = bench_rss_bytes();
 	bench_begin(j);
 	started = start(&c, n, &err);
 	wait_err = weft_group_wait(&c.arrived, WEFT_FOREVER);
-	looked = look(&j->s.facts, started, rss);
+	looked = look(&j->s.report, started, rss);
 	weft_group_done(&c.gate);
 	if (!wait_err)
 		wait_err = weft_group_wait(&c.gone, WEFT_FOREVER);
@@ -117,5 +117,5 @@ const struct bench_load bench_million = {
 	.needs = BENCH_SUSPEND,
 	.workers = { 2, 0 },
 	.rounds = 1,
-	.apart = true,
+	.subprocess = true,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/mutex.c - locks: the mutexes of the lecture, and what Go's own
- * benchmarks of its locks do.
+ * bench/mutex.c - locks: the mutexes of the earlier experiment
+ * (docs/POLICIES.md), and Go's own benchmarks of its locks.
  *
  *	mutexes			13 sets of 100 fibers, each takes the two
  *				mutexes of its set in turn
@@ -10,9 +10,9 @@
  *	mutex-work-busy		one per worker, which computes between sections
  *	mutex-work-rw10, -rw1	readers, and every 10th or 100th time a writer
  *
- * A section adds to a number in the line of its lock.  A writer adds to two,
- * and a reader must find them equal.  There are as many on every
- * implementation: with fewer there would be less to wait for.
+ * A section adds to a number in the cache line of its lock.  A writer adds to
+ * two numbers, and a reader must find them equal.  Every implementation has the
+ * same number of fibers: with fewer there would be less contention.
  *
  * Reads next: bench/pingpong.c
  */
@@ -30,25 +30,25 @@
 struct room {
 	weft_mutex mutex;
 	weft_rwlock rwlock;
-	uint64_t count; /* these two by the lock that is used */
+	uint64_t count; /* under the lock in use, these two */
 	uint64_t again;
 } wf_aligned(WF_FALSE_SHARING);
 
-/* Who takes which locks, how often. */
+/* Which fibers take which locks, how often. */
 struct shape {
 	void (*member)(void *);
 	uint64_t fibers;
-	uint64_t set;	/* so many of them share... */
-	uint64_t rooms; /* ...so many, 1 or 2 */
+	uint64_t set;	/* this many fibers share... */
+	uint64_t rooms; /* ...this many locks, 1 or 2 */
 	uint64_t sections;
-	unsigned steps; /* to compute after each */
+	unsigned steps; /* to compute after each section */
 	unsigned write_every;
 };
 
 struct member {
 	struct room *room[2];
 	const struct shape *shape;
-	uint64_t wrote; /* its own until it has ended */
+	uint64_t wrote; /* written by its fiber only */
 	weft_group *ended;
 };
 
@@ -103,7 +103,7 @@ static void reader_and_writer(void *arg)
 	weft_group_done(m->ended);
 }
 
-/* Each section was there once. */
+/* Check that every section ran once. */
 static int check(const struct shape *s, const struct room *room,
 	const struct member *member)
 {
@@ -159,7 +159,7 @@ static int run(struct bench_job *j, const struct shape *s)
 #define SETS 13
 #define SET 100
 
-/* What is tiny has fewer sets, too. */
+/* A small scale has fewer sets, too. */
 static int mutexes(struct bench_job *j)
 {
 	uint64_t sections = bench_scaled(j, 2000);
@@ -186,7 +186,7 @@ const struct bench_load bench_mutexes = {
 #define SECTIONS 1000000
 #define STEPS 100
 
-/* n fibers per worker, that share one lock or have one each. */
+/* n fibers per worker, which share one lock or have one each. */
 static int per_worker(struct bench_job *j, struct shape s, uint64_t n)
 {
 	s.fibers = n * j->bench->workers;

@@ -2,8 +2,8 @@
 /*
  * bench/page.c - the experiment as one page of HTML.
  *
- * It needs no script, no network and nothing beside it, so that it can be kept,
- * sent, or put anywhere.
+ * The page needs no script, no network and no other file, so that it can be
+ * kept, sent, or put anywhere.
  *
  * Reads next: bench/chart.c
  */
@@ -40,7 +40,7 @@ static void print_reading(const struct bench_policies *x, FILE *out)
 {
 	fprintf(out,
 		"<p>Every row runs the same work with another set of "
-		"heuristics. Shorter is better. What is compared is the time "
+		"heuristics. Shorter is better. The rows compare the time "
 		"of one operation: the median of %u round%s, in which all rows "
 		"take turns.</p>\n",
 		x->rounds, x->rounds == 1 ? "" : "s");
@@ -58,11 +58,11 @@ static void print_reading(const struct bench_policies *x, FILE *out)
 	      "and how many times the default&#39;s that is. A bar with a gap "
 	      "near its end is longer than its chart. A difference of a few "
 	      "percent means nothing, least of all where there are more "
-	      "workers than CPUs and the system decides who runs.</p>\n",
+	      "workers than CPUs and the system decides which run.</p>\n",
 		out);
 }
 
-/* Faster, about the same, or slower. */
+/* The class of a cell: faster, about the same, or slower. */
 static const char *shade(double ratio)
 {
 	static const struct {
@@ -79,7 +79,7 @@ static const char *shade(double ratio)
 	return "s3";
 }
 
-/* A line may end between two words of it, and nowhere else. */
+/* A line may break between two words of the policy, and nowhere else. */
 static void print_policy(FILE *out, const char *name)
 {
 	fputs("<th class=\"policy\" scope=\"row\">", out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/page_style.c - how a page looks, in light and in the dark.
+ * bench/page_style.c - the style of a page, light and dark.
  */
 #include "bench/html.h"
 

@@ -2,10 +2,11 @@
 /*
  * bench/pingpong.c - pairs of fibers that answer each other over two unbuffered
  * channels: one pair, a hundred, one beside a fiber that computes, and one that
- * goes on until a third fiber has yielded ten times.
+ * runs until a third fiber has yielded ten times.
  *
- * Ping sends a number and gets it back, one greater.  Who ends closes the
- * channel to the other, and so does whoever cannot start it.
+ * Ping sends a number and gets it back, one greater.  A fiber that ends closes
+ * the channel to the other; if that one cannot be started, its starter closes
+ * it.
  *
  * Reads next: bench/channels.c
  */
@@ -19,12 +20,12 @@
 #include "base/units.h"
 #include "os/os.h"
 
-/* A pair has its lines to itself. */
+/* A pair has its cache lines to itself. */
 struct pair {
 	weft_chan *chan[2]; /* there and back */
-	uint64_t trips;	    /* that ping is to make */
-	uint64_t answers;   /* pong's own until it has ended */
-	int64_t *took_ns;   /* of each trip; NULL: not asked for */
+	uint64_t trips;	    /* how many ping makes */
+	uint64_t answers;   /* written by pong only */
+	int64_t *took_ns;   /* time of each trip; NULL: not wanted */
 	_Atomic(bool) stop;
 	int64_t give_up_ns;
 	weft_group ended;
@@ -106,7 +107,7 @@ static void pong(void *arg)
 	leave(p, 1);
 }
 
-/* If ping cannot be started, pong is not to wait for it. */
+/* If ping cannot be started, pong must not wait for it. */
 static int start_pair(struct pair *p, void (*pinger)(void *))
 {
 	int err = bench_go(&p->ended, pong, p);
@@ -188,7 +189,7 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void tell_latency(struct bench_facts *f, int64_t *ns, uint64_t n)
+static void tell_latency(struct bench_report *f, int64_t *ns, uint64_t n)
 {
 	qsort(ns, n, sizeof(*ns), by_size);
 	f->middle_us = (double)ns[n / 2] / 1e3;
@@ -213,7 +214,7 @@ static int beside_hog(struct bench_job *j, struct pair *p)
 	bench_end(j, p->trips);
 	err = bench_hog_end(&hog, j, err);
 	if (!err)
-		tell_latency(&j->s.facts, p->took_ns, p->trips);
+		tell_latency(&j->s.report, p->took_ns, p->trips);
 	return err;
 }
 
@@ -230,7 +231,7 @@ static int ping_pong_hog(struct bench_job *j)
 
 const struct bench_load bench_ping_pong_hog = {
 	.name = "ping-pong-hog",
-	.what = "a pair beside one that yields every 1 ms",
+	.what = "a pair beside a fiber that yields every 1 ms",
 	.run = ping_pong_hog,
 	.needs = BENCH_YIELD | BENCH_SUSPEND,
 	.workers = { 1, 2 },
@@ -287,7 +288,7 @@ static int starve_lifo(struct bench_job *j)
 
 const struct bench_load bench_starve_lifo = {
 	.name = "starve-lifo",
-	.what = "the same over two channels, on one worker",
+	.what = "starve over two channels, on one worker",
 	.run = starve_lifo,
 	.needs = BENCH_YIELD | BENCH_SUSPEND,
 	.workers = { 1 },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/plan.c - makes rows of workloads, implementations and workers.
+ * bench/plan.c - make rows of workloads, implementations and workers.
  */
 #include "bench/plan.h"
 
@@ -44,7 +44,7 @@ void bench_plan_floor(struct bench_plan *p, const struct bench *floor)
 		add(p, floor);
 }
 
-/* The smaller of two numbers of rounds, of which 0 is no limit. */
+/* The smaller of two numbers of rounds; 0 means no limit. */
 static unsigned fewer(unsigned a, unsigned b)
 {
 	return a == 0 || (b > 0 && b < a) ? b : a;
@@ -74,7 +74,7 @@ void bench_plan_row(struct bench_plan *p, const struct bench_load *load,
 		add(p, &b);
 }
 
-/* With every number of workers. */
+/* Add rows with every number of workers. */
 static void add_load(struct bench_plan *p, const struct bench_load *load,
 	const struct bench_impl *on, const struct bench_wish *wish)
 {

@@ -15,30 +15,30 @@ struct bench_plan {
 	size_t n;
 };
 
-/* How workloads are to be run. */
+/* The options for workloads. */
 struct bench_wish {
 	const struct bench_impl *impl[BENCH_IMPLS_MAX];
-	size_t n_impls;			/* 0: bench_impls, as far as they can */
-	unsigned workers;		/* 0: as the workload says */
+	size_t n_impls;			/* 0: all of bench_impls that fit */
+	unsigned workers;		/* 0: those of the workload */
 	double scale;
 };
 
-/* Each does nothing if it is there already. */
+/* Each of these does nothing if the row is there already. */
 void bench_plan_floor(struct bench_plan *p, const struct bench *floor);
 
 /*
- * On every implementation and number of workers.  By name, in its full size,
- * and also on an implementation that is wished for and cannot: then the row
- * says so.
+ * Add rows of a workload, on every implementation and number of workers.
+ * named: in its full size, and also on a requested implementation that cannot
+ * run it; the row then says so.
  */
 void bench_plan_load(struct bench_plan *p, const struct bench_load *load,
 	const struct bench_wish *wish, bool named);
 
-/* One row of a workload. */
+/* Add one row of a workload. */
 void bench_plan_row(struct bench_plan *p, const struct bench_load *load,
 	const struct bench_impl *on, unsigned workers, double scale);
 
-/* Add, hidden, what the rows so far are compared with. */
+/* Add, hidden, the rows that the rows so far are compared with. */
 void bench_plan_complete(struct bench_plan *p);
 
 /* The row of that workload, implementation and workers; NULL if none. */

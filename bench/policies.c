@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/policies.c - which policies are compared, and on what.
+ * bench/policies.c - the policies that are compared, and the workloads.
  *
- * Each heuristic is changed alone, once in the default and once under Go's rule
- * of waking, because a default that seldom wakes anybody also seldom steals,
- * and so hides what stealing does.  Then there are the combinations of the
- * experiment in the documents, and all that is no work stealing.
+ * Each heuristic is changed alone, once in the default and once under Go's wake
+ * rule.  A default that seldom wakes a processor also seldom steals, and so
+ * hides the effect of stealing.  Then come the combinations of the earlier
+ * experiment (docs/POLICIES.md), and the policies without work stealing.
  *
- * The workloads are those of the documents, and pairs, since none of theirs
- * does nothing but ask for something to run next.
+ * The workloads are those of the earlier experiment, and pairs: none of the
+ * others does nothing but hand over to the fiber that runs next.
  *
  * Reads next: bench/policies_text.c
  */
@@ -16,7 +16,7 @@
 
 #include <errno.h>
 
-/* The default is there before all of them. */
+/* The default policy comes before all of them. */
 static const struct {
 	const char *heading;
 	const char *words;
@@ -69,18 +69,17 @@ const struct bench_word bench_words[] = {
 	{ "offload-half",
 		"half of a full queue goes to the global one "
 		"(default)" },
-	{ "offload-one", "of a full queue the oldest task goes there" },
-	{ "lifo", "what should run next has a slot of its own (default)" },
-	{ "no-lifo", "there is no such slot" },
+	{ "offload-one",
+		"the oldest task of a full queue goes to the global one" },
+	{ "lifo", "a task that should run next has a slot (default)" },
+	{ "no-lifo", "there is no slot for the next task" },
 	{ "wake-gate",
-		"one sleeper is woken when it is known to pay "
+		"wake a sleeper if measurements say it pays "
 		"(default)" },
 	{ "wake-go",
-		"one sleeper is woken unless somebody searches, as in "
-		"Go" },
+		"wake a sleeper unless a processor searches, as in Go" },
 	{ "wake-flare",
-		"one searcher is claimed, or else one sleeper is "
-		"woken, as in flare" },
+		"claim a searcher, or else wake a sleeper, as in flare" },
 	{ "short-locks",
 		"locks around a few instructions, where they pay "
 		"(default)" },
@@ -155,7 +154,9 @@ int bench_policies_add_usual_loads(struct bench_policies *x)
 	return err;
 }
 
-/* The most that it is measured with, which is what the documents say. */
+/*
+ * The largest number of workers of a workload, which is that of the experiment.
+ */
 unsigned bench_policies_workers(
 	const struct bench_policies *x, const struct bench_load *load)
 {
@@ -167,7 +168,10 @@ unsigned bench_policies_workers(
 	return x->workers ? x->workers : most;
 }
 
-/* Row by row of a workload, so that those to be compared run close together. */
+/*
+ * All variants of a workload in a row, so that compared rows run close
+ * together.
+ */
 void bench_policies_run(struct bench_policies *x, bool progress)
 {
 	for (size_t l = 0; l < x->n_loads; l++)

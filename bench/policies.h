@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench/policies.h - the experiment: a few workloads on the baseline and on the
- * scheduler with its heuristics changed, all in one go.
+ * scheduler with changed heuristics, in one run.
  *
  *	bench_policies_open	then _add_load and _add, or _add_usual
  *	bench_policies_run	rounds of all alternate
@@ -23,7 +23,8 @@
 
 /* One row of each table. */
 struct bench_variant {
-	const char *heading;		/* of those from here on, or NULL */
+	const char *heading;		/* of the variants from here on, or
+					 * NULL */
 	const struct bench_impl *on;
 };
 
@@ -33,18 +34,18 @@ struct bench_policies {
 	struct bench_variant variant[BENCH_POLICIES_MAX];
 	size_t n;
 	unsigned rounds;
-	unsigned workers;		/* 0: as the workload says */
+	unsigned workers;		/* 0: those of the workload */
 	double scale;
 	struct bench_plan plan;
 	struct bench_result result[BENCH_PLAN_MAX];
 };
 
-/* What one variant did in one workload. */
+/* The result of one variant in one workload. */
 struct bench_cell {
 	const struct bench *bench;
 	const struct bench_result *result;
 	double ratio;			/* to the default; 0: unknown */
-	double cpu_ratio;		/* the same of CPU time */
+	double cpu_ratio;		/* to the default, of CPU time */
 	bool measured;
 };
 
@@ -57,10 +58,10 @@ struct bench_word {
 /* In the order of weft_policy, the default of each first.  Ends with a NULL. */
 extern const struct bench_word bench_words[];
 
-/* Empty, but for the default policy; 0 or -errno. */
+/* Open with only the default policy; 0 or -errno. */
 int bench_policies_open(struct bench_policies *x);
 
-/* Does nothing if it is there already; -ENOSPC. */
+/* Does nothing if the variant is there already; -ENOSPC. */
 int bench_policies_add(struct bench_policies *x, const char *heading,
 	const struct bench_impl *on);
 int bench_policies_add_load(
@@ -70,21 +71,21 @@ int bench_policies_add_load(
 int bench_policies_add_usual(struct bench_policies *x);
 int bench_policies_add_usual_loads(struct bench_policies *x);
 
-/* With progress, say on standard error how far it is. */
+/* With progress, show the progress on standard error. */
 void bench_policies_run(struct bench_policies *x, bool progress);
 
-/* How many workers that workload has there. */
+/* The number of workers of that workload in the experiment. */
 unsigned bench_policies_workers(
 	const struct bench_policies *x, const struct bench_load *load);
 
 struct bench_cell bench_policies_cell(const struct bench_policies *x,
 	const struct bench_load *load, const struct bench_impl *on);
 
-/* For people, at most 100 columns wide; and for programs. */
+/* For people, at most 100 columns wide; for programs. */
 void bench_policies_text(const struct bench_policies *x, FILE *out);
 void bench_policies_tsv(const struct bench_policies *x, FILE *out);
 
-/* A page of HTML that needs nothing else. */
+/* A page of HTML that needs no other file. */
 void bench_policies_page(const struct bench_policies *x, FILE *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/policies_text.c - the experiment for a terminal, and for programs.
+ * bench/policies_text.c - print the experiment for a terminal, and for
+ * programs.
  *
  * Reads next: bench/page.c
  */
@@ -73,7 +74,7 @@ static void print_load(const struct bench_policies *x, FILE *out,
 	}
 }
 
-/* A name of two parts stands on two lines: the length of the first one. */
+/* A name of two parts takes two lines: the length of the first part. */
 static int first_part(const char *name)
 {
 	const char *dash = strchr(name, '-');
@@ -86,7 +87,7 @@ static const char *second_part(const char *name)
 	return first_part(name) > 0 ? strchr(name, '-') + 1 : name;
 }
 
-/* Of the column of that workload. */
+/* The width of the column of that workload. */
 static int width_of(const struct bench_load *load)
 {
 	size_t first = (size_t)first_part(load->name);

@@ -3,8 +3,7 @@
  * bench/pool.c - the baseline: fibers on weft's own pool of threads, which has
  * one shared queue, a mutex and a condition variable.
  *
- * A fiber is the same there, and so are all its calls; what differs is who runs
- * it.
+ * Fibers and all their calls are the same there; only the executor differs.
  */
 #include "bench/workloads.h"
 
@@ -27,7 +26,7 @@ static void *call(void *arg)
 	return NULL;
 }
 
-/* weft_rt_go, for a pool. */
+/* weft_rt_go for a pool. */
 static int remote(void (*fn)(void *), void *arg)
 {
 	const weft_fiber_attr attr = { .executor = pool };
@@ -81,8 +80,8 @@ const struct bench_impl bench_pool = {
 	.what = "fibers on threads with one shared queue, the baseline",
 	.can = BENCH_YIELD | BENCH_JOIN | BENCH_SUSPEND,
 	/*
-	 * It is slow enough that a tenth of the work tells as much.  A fork is
-	 * slower still: whoever joins waits behind all that is in the queue,
+	 * The pool is slow enough that a tenth of the work measures as well.  A
+	 * fork is slower still: a joiner waits behind everything in the queue,
 	 * with a stack of its own.
 	 */
 	.share = 0.1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/process.c - reads /proc.
+ * bench/process.c - read /proc.
  */
 #include "bench/process.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/process.h - what the system knows about this process.
+ * bench/process.h - figures that the system has about this process.
  */
 #ifndef WEFT_BENCH_PROCESS_H
 #define WEFT_BENCH_PROCESS_H
@@ -8,16 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Resident memory, and what the system could still give; 0: unknown. */
+/* Resident memory, and memory that the system could still give; 0: unknown. */
 uint64_t bench_rss_bytes(void);
 uint64_t bench_memory_left(void);
 
-/* How many mappings it has; 0: unknown. */
+/* The number of its mappings; 0: unknown. */
 uint64_t bench_mappings(void);
 
 /*
- * The voluntary context switches of all threads but the caller, one by one,
- * since a thread may have gone the next time.
+ * The voluntary context switches of all threads but the caller, each for
+ * itself, since a thread may have ended before the next reading.
  */
 #define BENCH_THREADS_MAX 256
 
@@ -33,8 +33,8 @@ struct bench_switches {
 int bench_switches_read(struct bench_switches *s);
 
 /*
- * How many there were between two readings.  A thread that has gone meanwhile
- * counts as one: it must have woken up for it.
+ * How many there were between two readings.  A thread that has ended meanwhile
+ * counts as one: it must have woken up for that.
  */
 uint64_t bench_switches_between(const struct bench_switches *before,
 	const struct bench_switches *after);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/ratios.c - how many times faster weft is than something else, or on
- * several workers than on one.
+ * bench/ratios.c - how many times faster weft is than the pool, or than itself
+ * on one worker.
  */
 #include "bench/table.h"
 
@@ -9,7 +9,7 @@
 
 #include "bench/workloads.h"
 
-/* The most workers that weft was measured with there; 0: not at all. */
+/* The most workers that weft was measured with in this workload; 0: none. */
 static unsigned most_workers(
 	const struct bench_view *v, const struct bench_load *load)
 {
@@ -46,7 +46,7 @@ struct row {
 	double plain;
 };
 
-/* How many times faster than the pool, with that many workers. */
+/* How many times faster weft is than the pool, with that many workers. */
 static double than_pool(const struct bench_view *v,
 	const struct bench_load *load, unsigned workers)
 {
@@ -54,7 +54,7 @@ static double than_pool(const struct bench_view *v,
 		bench_view_of(v, load, &bench_weft, workers));
 }
 
-/* Is there anything to compare? */
+/* Fill in the row; false if there is nothing to compare. */
 static bool compare(const struct bench_view *v, const struct bench_load *load,
 	struct row *row)
 {
@@ -77,9 +77,9 @@ static bool compare(const struct bench_view *v, const struct bench_load *load,
 }
 
 /*
- * weft is never slower than the pool, and where the queue is all there is to it
- * a few times faster.  To one decimal place, as the limit is printed: what only
- * computes takes as long on either.
+ * weft must never be slower than the pool, and where the queue matters most it
+ * must be several times faster.  Compared to one decimal place, as the limit is
+ * printed: a workload that only computes takes equally long on both.
  */
 static void print_judgement(
 	const struct bench_load *load, const struct row *row)

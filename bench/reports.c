@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/reports.c - what only some workloads have to tell: the memory of a
- * million fibers, how late sleepers are, what a deadline costs, how long a
- * fiber waits for a busy one, and what doing nothing costs.
+ * bench/reports.c - print the results that only some workloads have: the memory
+ * of a million fibers, how late sleepers wake, the cost of a deadline, how long
+ * a fiber waits for a busy one, and the cost of an idle runtime.
  */
 #include "bench/table.h"
 
@@ -20,7 +20,7 @@
 #define IDLE_PERCENT 0.1
 #define IDLE_SWITCHES 0
 
-/* Limits are weft's own. */
+/* Only weft has limits. */
 static void print_judgement(const struct bench *b, bool good, double limit)
 {
 	if (b->on == &bench_weft)
@@ -29,8 +29,9 @@ static void print_judgement(const struct bench *b, bool good, double limit)
 }
 
 /*
- * A difference of two measurements, or that there is none to be seen: noise can
- * make the smaller one look larger.  Judged are only differences.
+ * Print a difference of two measurements, or that there is none: noise can make
+ * the smaller one look larger.  Only a difference above 0 is judged.  Returns
+ * whether there is one.
  */
 static bool print_difference(double d, int decimals, const char *what)
 {
@@ -52,7 +53,7 @@ static void print_title(const struct bench *b)
 static void print_million(const struct bench_view *v, const struct bench *b,
 	const struct bench_result *r)
 {
-	const struct bench_facts *f = &r->facts;
+	const struct bench_report *f = &r->report;
 	double fault = bench_view_floor(v, "floor-fault"), ns = bench_median(r);
 
 	print_title(b);
@@ -67,15 +68,15 @@ static void print_million(const struct bench_view *v, const struct bench *b,
 	printf("  %10.2f seconds\n", r->total_ms / 1e3);
 	if (fault > 0)
 		printf("  %10.2f times floor-fault\n", ns / fault);
-	printf("  %10.2f times as many faults", ns / f->fault_ns);
+	printf("  %10.2f times the page faults alone", ns / f->fault_ns);
 	print_judgement(b, ns <= MILLION_FAULTS * f->fault_ns, MILLION_FAULTS);
 }
 
-/* CPU time is judged by what as many as there are may take. */
+/* The limit of CPU time grows with the number of fibers. */
 static void print_timers(const struct bench_view *v, const struct bench *b,
 	const struct bench_result *r)
 {
-	const struct bench_sleep *cold = &r->facts.sleep[0], *s = cold + 1;
+	const struct bench_sleep *cold = &r->report.sleep[0], *s = cold + 1;
 	double cpu_ms = TIMERS_CPU_MS * (double)r->ops / TIMERS;
 	double done_ms = s->longest_ms + TIMERS_DONE_MS;
 
@@ -85,7 +86,7 @@ static void print_timers(const struct bench_view *v, const struct bench *b,
 	printf("  %10.1f ms of CPU time with cold stacks\n", cold->cpu_ms);
 	printf("  %10.1f ms of CPU time with warm stacks", s->cpu_ms);
 	print_judgement(b, s->cpu_ms <= cpu_ms, cpu_ms);
-	printf("  %10.1f ms from the release until all are up", s->done_ms);
+	printf("  %10.1f ms from the release until all have woken", s->done_ms);
 	print_judgement(b, s->done_ms <= done_ms, done_ms);
 	printf("  %10.1f us late in the mean\n", s->late_us);
 	printf("  %10.1f us late at worst", s->worst_us);
@@ -95,28 +96,28 @@ static void print_timers(const struct bench_view *v, const struct bench *b,
 static void print_timeouts(const struct bench_view *v, const struct bench *b,
 	const struct bench_result *r)
 {
-	const struct bench_facts *f = &r->facts;
+	const struct bench_report *f = &r->report;
 
 	(void)v;
 	print_title(b);
 	printf("  %10.2f ns a wait without a deadline, in the last round\n",
 		f->without_ns);
-	printf("  %10.2f ns the same with one\n", f->with_ns);
+	printf("  %10.2f ns a wait with a deadline\n", f->with_ns);
 	(void)print_difference(
-		f->with_ns - f->without_ns, 2, "ns to arm and cancel it");
+		f->with_ns - f->without_ns, 2, "ns to set and cancel it");
 	printf("\n");
 }
 
 static void print_hog(const struct bench_view *v, const struct bench *b,
 	const struct bench_result *r)
 {
-	const struct bench_facts *f = &r->facts;
+	const struct bench_report *f = &r->report;
 
 	(void)v;
 	print_title(b);
 	printf("  %10.1f us a round trip, the median\n", f->middle_us);
-	printf("  %10.1f us of 99 in 100\n", f->most_us);
-	printf("  %10.1f us at worst\n", f->worst_us);
+	printf("  %10.1f us the 99th percentile\n", f->most_us);
+	printf("  %10.1f us the slowest\n", f->worst_us);
 }
 
 static void print_idle(const struct bench_view *v, const struct bench *b,
@@ -130,15 +131,15 @@ static void print_idle(const struct bench_view *v, const struct bench *b,
 	printf("  %10.4f %% of a CPU", percent);
 	print_judgement(b, percent < IDLE_PERCENT, IDLE_PERCENT);
 	printf("  %10llu context switches",
-		(unsigned long long)r->facts.switches);
-	print_judgement(b, r->facts.switches <= IDLE_SWITCHES, IDLE_SWITCHES);
+		(unsigned long long)r->report.switches);
+	print_judgement(b, r->report.switches <= IDLE_SWITCHES, IDLE_SWITCHES);
 }
 
 static const struct {
 	const struct bench_load *load;
 	void (*print)(const struct bench_view *v, const struct bench *b,
 		const struct bench_result *r);
-} facts[] = {
+} reports[] = {
 	{ &bench_ping_pong_hog, print_hog },
 	{ &bench_million, print_million },
 	{ &bench_timers, print_timers },
@@ -146,14 +147,14 @@ static const struct {
 	{ &bench_idle, print_idle },
 };
 
-void bench_print_facts(const struct bench_view *v)
+void bench_print_reports(const struct bench_view *v)
 {
 	for (size_t i = 0; i < v->plan->n; i++) {
 		const struct bench *b = &v->plan->row[i];
 
-		for (size_t k = 0; k < sizeof(facts) / sizeof(*facts); k++)
-			if (b->load == facts[k].load && !b->hidden &&
+		for (size_t k = 0; k < sizeof(reports) / sizeof(*reports); k++)
+			if (b->load == reports[k].load && !b->hidden &&
 				!v->results[i].err)
-				facts[k].print(v, b, &v->results[i]);
+				reports[k].print(v, b, &v->results[i]);
 	}
 }

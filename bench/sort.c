@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/sort.c - merge sort by fork and join: of few, forked down to the single
- * element, and of ten million, forked down to a cut-off.
+ * bench/sort.c - merge sort by fork and join: of few elements, forked down to
+ * the single one, and of ten million, forked down to a cut-off.
  *
- * The sort of the leaves is written out, so that it is the same with and
+ * The sort of the leaves is our own code, so that it is the same with and
  * without a scheduler, and in another language.
  *
  * Reads next: bench/yield.c
@@ -23,8 +23,7 @@
 #define FEW_TIMES 100
 
 /*
- * The memory stays from round to round, so that all but the first meet pages
- * that are there.
+ * Kept from round to round, so that only the first round faults its pages in.
  */
 static int *numbers, *buffer;
 static size_t room;
@@ -48,7 +47,7 @@ static int get_room(size_t n)
 	return 0;
 }
 
-/* The same numbers every time (splitmix64); returns their sum. */
+/* Store the same numbers every time (splitmix64); returns their sum. */
 static uint64_t fill(size_t n)
 {
 	uint64_t x = 1, sum = 0;
@@ -64,7 +63,7 @@ static uint64_t fill(size_t n)
 	return sum;
 }
 
-/* Is it still the same numbers, and are they sorted, run by run? */
+/* Check that the numbers are unchanged, and sorted in each run. */
 static int check(size_t n, size_t run, uint64_t sum)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -95,7 +94,7 @@ static void insertion_sort(int *a, size_t n)
 	}
 }
 
-/* Quicksort with the median of three, down to a few; then by insertion. */
+/* Quicksort with the median of three, down to a few; then insertion sort. */
 static void leaf_sort(int *a, size_t n)
 {
 	while (n > 24) {
@@ -124,7 +123,7 @@ static void leaf_sort(int *a, size_t n)
 	insertion_sort(a, n);
 }
 
-/* Two sorted halves become one; the left one moves out of the way first. */
+/* Merge two sorted halves; the left one is copied to spare first. */
 static void merge(int *a, int *spare, size_t left, size_t n)
 {
 	int *l = spare, *l_end = spare + left, *r = a + left, *r_end = a + n;
@@ -221,7 +220,7 @@ static int sort_many(struct bench_job *j, void *(*sort)(void *))
 	return sort_runs(j, all, 1, sort);
 }
 
-/* So few are sorted too fast for a clock, so there are several runs. */
+/* Few numbers are sorted too fast for the clock, so there are several runs. */
 static int sort_few(struct bench_job *j, void *(*sort)(void *))
 {
 	struct part few = { .n = FEW, .cutoff = FEW_CUTOFF };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/spawn.c - many short fibers: in batches, one after another, from
- * outside; and a few long ones.  None of them waits.
+ * bench/spawn.c - many short fibers: in batches, one after another, from a
+ * plain thread; and a few long ones.  None of them waits.
  *
  * Reads next: bench/handles.c
  */
@@ -18,8 +18,8 @@ static void trivial(void *group)
 }
 
 /*
- * n tasks of fn, counted by g, by go or remote.  On an error those that were
- * not started are not waited for.
+ * Start n tasks of fn, counted by g, with start: go or remote.  On an error the
+ * wait does not include those that were not started.
  */
 static int start_all(weft_group *g, uint64_t n,
 	int (*start)(void (*fn)(void *), void *arg), void (*fn)(void *))
@@ -110,15 +110,15 @@ const struct bench_load bench_chained_spawn = {
 	.slower = 1.15,
 };
 
-/* Not in a line with what else is in the frame of who spawns. */
-struct apart {
+/* Keeps the group out of the cache lines that the spawner uses. */
+struct own_line {
 	weft_group group;
 } wf_aligned(WF_FALSE_SHARING);
 
 static int remote_spawn(struct bench_job *j)
 {
 	uint64_t n = bench_many(j, 1000000);
-	struct apart a = { 0 };
+	struct own_line a = { 0 };
 	int err;
 
 	bench_begin(j);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/spawners.c - the workloads of the documents weft is built from: one
- * fiber spawns all others, the same beside a slow one, several spawn at once.
+ * bench/spawners.c - three workloads of the earlier experiment
+ * (docs/POLICIES.md): one fiber spawns all others; one fiber spawns all others
+ * beside a slow one; several fibers spawn at once.
  *
  * Reads next: bench/starve.c
  */
@@ -10,12 +11,12 @@
 #include "base/atomic.h"
 #include "base/units.h"
 
-/* One time takes less than a millisecond, so a round is several. */
+/* Once takes less than a millisecond, so a round repeats it. */
 #define TIMES 20
 #define FIBERS 1000
 #define YIELDS 10
 
-/* What both of the first two do: spawn them all and wait, several times. */
+/* Part of the first two: spawn all fibers and wait, several times. */
 static int spawn_them(struct bench_job *j)
 {
 	uint64_t times = bench_scaled(j, TIMES);
@@ -87,7 +88,7 @@ static int slow_thread(struct bench_job *j)
 
 const struct bench_load bench_slow_thread = {
 	.name = "slow-thread",
-	.what = "as above, beside one that computes 100 us",
+	.what = "single-spawner beside a fiber that computes",
 	.run = slow_thread,
 	.needs = BENCH_YIELD,
 	.workers = { 1, 2, 4 },
@@ -132,7 +133,7 @@ static int different_spawners(struct bench_job *j)
 
 const struct bench_load bench_different_spawners = {
 	.name = "different-spawners",
-	.what = "10 spawn 1,000 each, each yields 100 times",
+	.what = "10 fibers spawn 1,000, each yields 100 times",
 	.run = different_spawners,
 	.needs = BENCH_YIELD,
 	.workers = { 1, 2, 8 },

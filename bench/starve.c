@@ -3,13 +3,13 @@
  * bench/starve.c - two fibers wake each other, always to run next, beside one
  * that yields ten times and then stops them; and many such pairs.
  *
- * Whoever lets `next' go on without end starves the third, and the two never
- * stop.  Then they do it themselves, after a while: -ETIME.  How often the two
- * run before that depends on the scheduler; so that it can be told what `next'
- * is worth, the pairs do it so many times and no more.
+ * A scheduler that always runs `next' first starves the third fiber, and the
+ * two never stop.  Then they give up after a while: -ETIME.  How often the two
+ * run before that depends on the scheduler.  So to measure the worth of `next',
+ * the pairs of the second workload make a fixed number of hops.
  *
- * There is one token.  Who has it gives it to the other one and waits for it to
- * come back; each player has a slot to wait in:
+ * There is one token.  The player that has it gives it to the other one and
+ * waits for it to come back.  Each player has a slot to wait in:
  *
  *	0	nothing here	give: TOKEN		take: the fiber
  *	TOKEN	it has come	give: never		take: 0
@@ -42,7 +42,7 @@ struct player {
 struct game {
 	struct player player[2];
 	_Atomic(bool) stop;
-	uint64_t hops; /* of each player; 0: until it is stopped */
+	uint64_t hops; /* of each player; 0: until stopped */
 	int64_t give_up_ns;
 	weft_group ended;
 };
@@ -52,18 +52,18 @@ static void give(struct player *to)
 	uintptr_t seen;
 
 	/*
-	 * [pair: starve.fiber] Whoever is found here has left its stack; were
-	 * this relaxed, it could be woken before that can be seen.
+	 * [pair: starve.fiber] A fiber found here has left its stack; were this
+	 * relaxed, it could be woken before that is visible.
 	 */
 	while ((seen = wf_load_acq(&to->slot)) == 0) {
 		/*
-		 * [pair: starve.token] Together with the token goes all that
-		 * its holder has written.
+		 * [pair: starve.token] Hand on everything that the holder of
+		 * the token has written.
 		 */
 		if (wf_cas_rel(&to->slot, &seen, TOKEN))
 			return;
 	}
-	/* It waits, and nobody else may wake it. */
+	/* It waits, and only this thread may wake it. */
 	wf_store_rlx(&to->slot, 0);
 	bench_on.wake((weft_fiber *)seen, WEFT_HINT_NEXT);
 }
@@ -73,10 +73,10 @@ static bool wait_in_slot(struct weft_awaiter *a, weft_fiber *self)
 	struct player *p = wf_container_of(a, struct player, awaiter);
 	uintptr_t seen = 0;
 
-	/* [pair: starve.fiber] See give. */
+	/* [pair: starve.fiber] We have left our stack. */
 	if (wf_cas_rel(&p->slot, &seen, (uintptr_t)self))
 		return true;
-	/* [pair: starve.token] It has come meanwhile. */
+	/* [pair: starve.token] The token has come meanwhile. */
 	(void)wf_xchg_acq(&p->slot, 0);
 	return false;
 }
@@ -84,7 +84,7 @@ static bool wait_in_slot(struct weft_awaiter *a, weft_fiber *self)
 static void take(struct player *p)
 {
 	if (wf_load_rlx(&p->slot) == TOKEN) {
-		/* [pair: starve.token] As if it had come while we waited. */
+		/* [pair: starve.token] The token is here already. */
 		(void)wf_xchg_acq(&p->slot, 0);
 		return;
 	}
@@ -137,8 +137,8 @@ static void set_up(struct game *g)
 }
 
 /*
- * Returns how often the token went over, or -errno.  If not all of them could
- * be started, those that were stop at once.
+ * Returns how often the token changed hands, or -errno.  If not all fibers
+ * could be started, the others stop at once.
  */
 static int64_t play_once(void)
 {
@@ -181,7 +181,7 @@ static int starve(struct bench_job *j)
 
 const struct bench_load bench_starve = {
 	.name = "starve",
-	.what = "two wake each other, a third yields 10 times",
+	.what = "two fibers wake each other, a third yields",
 	.run = starve,
 	.needs = BENCH_YIELD | BENCH_SUSPEND,
 	.workers = { 1, 2 },
@@ -190,7 +190,7 @@ const struct bench_load bench_starve = {
 #define PAIRS 100
 #define HOPS 1000
 
-/* Somebody who is alone learns that something failed, and ends. */
+/* A player without a partner learns that something failed, and ends. */
 static int start_pair(struct game *g)
 {
 	int started = 0, err = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/subprocess.c - fork, measure, and bring the figures back through a pipe.
+ * bench/subprocess.c - fork, measure, and pass the figures back through a pipe.
  */
 #include "bench/subprocess.h"
 
@@ -16,7 +16,7 @@ struct answer {
 	struct bench_sample sample;
 };
 
-/* Short enough for one write, which a pipe does not break up. */
+/* Short enough for one write, which a pipe keeps in one piece. */
 static void answer_and_exit(int fd, const struct answer *a)
 {
 	ssize_t n = write(fd, a, sizeof(*a));
@@ -31,7 +31,8 @@ static int without_answer(int status)
 	return -ECHILD;
 }
 
-int bench_apart(int (*measure)(const struct bench *b, struct bench_sample *s),
+int bench_subprocess(
+	int (*measure)(const struct bench *b, struct bench_sample *s),
 	const struct bench *b, struct bench_sample *s)
 {
 	struct answer a = { 0 };
@@ -50,7 +51,7 @@ int bench_apart(int (*measure)(const struct bench *b, struct bench_sample *s),
 	}
 	if (child == 0) {
 		close(ends[0]);
-		/* Who interrupts the bench does not want the rest of it. */
+		/* If the user interrupts the bench, the child must end too. */
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		a.err = measure(b, &a.sample);
 		answer_and_exit(ends[1], &a);

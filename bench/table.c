@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/table.c - the tables of floors and of workloads, and the lines for
- * programs.
+ * bench/table.c - print the tables of floors and of workloads, and the lines
+ * for programs.
  *
  * Reads next: bench/ratios.c
  */
@@ -78,7 +78,7 @@ double bench_view_floor(const struct bench_view *v, const char *name)
 	return r == NULL || r->err || r->rounds == 0 ? 0 : bench_median(r);
 }
 
-/* So many times floor-cas, and so many times another floor. */
+/* Print a limit: a multiple of floor-cas, and a multiple of another floor. */
 static void print_floor_limit(
 	const struct bench_view *v, const struct bench *b, double ns)
 {
@@ -132,8 +132,8 @@ static void print_floors(const struct bench_view *v)
 }
 
 /*
- * R9.3: the share of CPU time that is not user code.  What user code takes is
- * known to the workload, or was measured by plain calls, or it is nothing.
+ * The share of CPU time that is not user code.  The time of user code is known
+ * to the workload, or was measured by plain calls, or is 0.
  */
 static double outside_percent(const struct bench_view *v, const struct bench *b,
 	const struct bench_result *r)
@@ -169,7 +169,7 @@ static void print_sources(const struct bench_result *r)
 		(double)s->wakes_futile / r->rounds);
 }
 
-/* Against floor-cas, and on two workers against one. */
+/* Judge against floor-cas, and two workers against one. */
 static void print_limit(const struct bench_view *v, const struct bench *b,
 	const struct bench_result *r)
 {
@@ -218,7 +218,7 @@ static void print_load(const struct bench_view *v, const struct bench *b,
 	printf("\n");
 }
 
-/* Of the widest implementation's name. */
+/* The width of the longest name of an implementation. */
 static int impl_width(const struct bench_view *v)
 {
 	size_t most = 5;
@@ -232,7 +232,7 @@ static int impl_width(const struct bench_view *v)
 	return (int)most;
 }
 
-/* idle has no operation; bench/reports.c tells about it, unless it failed. */
+/* idle has no operation: bench/reports.c prints it, unless it failed. */
 static void print_loads(const struct bench_view *v)
 {
 	int width = impl_width(v);
@@ -255,7 +255,7 @@ static void print_loads(const struct bench_view *v)
 	}
 }
 
-/* Which workloads are not all there: each once. */
+/* List the workloads that ran in a smaller size, each once. */
 static void print_parts(const struct bench_view *v)
 {
 	const struct bench_load *last = NULL;
@@ -266,7 +266,7 @@ static void print_parts(const struct bench_view *v)
 		if (b->load == NULL || b->load == last || b->part <= 0)
 			continue;
 		printf("%s %s x %g",
-			last ? "," : "smaller than by name:", b->name, b->part);
+			last ? "," : "smaller unless named:", b->name, b->part);
 		last = b->load;
 	}
 	if (last != NULL)
@@ -300,6 +300,6 @@ void bench_print_tables(const struct bench_plan *p,
 	print_title(&v, rounds);
 	print_floors(&v);
 	print_loads(&v);
-	bench_print_facts(&v);
+	bench_print_reports(&v);
 	bench_print_ratios(&v);
 }

@@ -2,18 +2,20 @@
 /*
  * bench/timers.c - fibers that sleep, and deadlines that never come.
  *
- * timers: all are spawned and wait for an event; from then on each sleeps for a
- * random time.  The same fibers do that twice, so that the second time their
- * stacks are warm: that is what the line of the table is about.  CPU time is
- * that from the release until the last one is up: neither spawning nor ending
- * are in it.  How late each is counts from where it fell asleep itself.  Each
- * keeps that, and how long it sleeps, in its own frame until all is over: in an
- * array, which goes through the caches at random, it took a fourth of the CPU
- * time.  In less than a tenth of the size the times are shorter, too.
+ * timers: all fibers are spawned and wait for an event; then each sleeps for a
+ * random time.  The same fibers do that twice, so that their stacks are warm
+ * the second time; the line of the table shows that second time.  CPU time
+ * counts from the release until the last fiber has woken: it contains neither
+ * spawning nor ending.  The lateness of a fiber counts from when it itself fell
+ * asleep.  Each fiber keeps that time and the length of its sleep in its own
+ * frame until the end: in an array, which is read at random, they took a
+ * quarter of the CPU time.  Below a tenth of the size the sleeps are shorter,
+ * too.
  *
  * timeouts: two fibers wake each other in turn, with a far deadline and without
- * one.  What it costs is the difference.  The two alternate in short turns, and
- * of each the fastest turn counts: whatever disturbs only adds.
+ * one.  The difference is the cost of the deadline.  The two kinds alternate in
+ * short turns, and the fastest turn of each counts: a disturbance only adds
+ * time.
  *
  * Reads next: bench/million.c
  */
@@ -36,7 +38,7 @@
 #define FEW (SLEEPERS / 10)
 #define BYTES_EACH_MAX 12000
 
-/* With cold stacks, and with warm ones. */
+/* With cold stacks, then with warm ones. */
 #define TIMES 2
 
 struct crowd {
@@ -53,7 +55,7 @@ struct sleeper {
 	int64_t late_ns[TIMES];
 };
 
-/* Too early is wrong. */
+/* Waking too early is an error. */
 static int sleep_once(struct sleeper *s, int time)
 {
 	weft_time begin;
@@ -66,7 +68,7 @@ static int sleep_once(struct sleeper *s, int time)
 	return !err && s->late_ns[time] < 0 ? -EILSEQ : err;
 }
 
-/* Ending, and what becomes of their stacks, is another matter. */
+/* How fibers end, and what happens to their stacks, is not measured. */
 static void sleep_twice(void *arg)
 {
 	struct sleeper s = *(struct sleeper *)arg;
@@ -86,7 +88,7 @@ static void sleep_twice(void *arg)
 	weft_group_done(&s.crowd->ended);
 }
 
-/* Who could not be started is not waited for. */
+/* Fibers that could not be started are not waited for. */
 static int start_all(struct crowd *c, struct sleeper *s, uint64_t n)
 {
 	uint64_t i = 0;
@@ -120,10 +122,10 @@ static void tell_lateness(
 	f->worst_us = (double)worst / 1e3;
 }
 
-/* From the release, when all have arrived, until all are up. */
+/* Measure from the release, when all have arrived, until all have woken. */
 static int one_sleep(struct bench_job *j, struct crowd *c, int time, int err)
 {
-	struct bench_sleep *f = &j->s.facts.sleep[time];
+	struct bench_sleep *f = &j->s.report.sleep[time];
 
 	err = bench_wait(&c->arrived[time], err);
 	bench_begin(j);
@@ -160,8 +162,8 @@ static int sleep_all(struct bench_job *j, struct sleeper *s, uint64_t n)
 	err = bench_wait(&c.ended, err);
 	j->s.ops = n;
 	for (int k = 0; k < TIMES; k++) {
-		j->s.facts.sleep[k].longest_ms = (double)most_ns / 1e6;
-		tell_lateness(&j->s.facts.sleep[k], s, n, k);
+		j->s.report.sleep[k].longest_ms = (double)most_ns / 1e6;
+		tell_lateness(&j->s.report.sleep[k], s, n, k);
 	}
 	return err;
 }
@@ -187,7 +189,8 @@ const struct bench_load bench_timers = {
 	.needs = BENCH_SUSPEND,
 	.workers = { 1, 2 },
 	.rounds = 1,
-	.apart = true,
+	.subprocess = true,
+	.sleeps = true,
 };
 
 #define WAITS 10000000
@@ -203,7 +206,7 @@ struct exchange {
 	weft_group ended;
 };
 
-/* Whoever fails lets the other one run to its end. */
+/* A fiber that fails lets the other one run to its end. */
 static bool failed(struct exchange *x, weft_sem *other, int err)
 {
 	if (err) {
@@ -213,7 +216,7 @@ static bool failed(struct exchange *x, weft_sem *other, int err)
 	return err != 0;
 }
 
-/* One wakes and waits, the other waits and wakes: so both always wait. */
+/* One fiber wakes and waits, the other waits and wakes: so both always wait. */
 static void one_side(void *arg)
 {
 	struct exchange *x = arg;
@@ -240,7 +243,7 @@ static void other_side(void *arg)
 	weft_group_done(&x->ended);
 }
 
-/* The time of one wait, in *ns. */
+/* Store the time of one wait in *ns. */
 static int exchange(uint64_t trips, weft_time deadline, double *ns)
 {
 	struct exchange x = { .deadline = deadline, .trips = trips };
@@ -257,8 +260,10 @@ static int exchange(uint64_t trips, weft_time deadline, double *ns)
 	return err;
 }
 
-/* A turn without a deadline and one with it, if they are the fastest so far. */
-static int two_turns(struct bench_facts *f, uint64_t trips)
+/*
+ * One turn without a deadline and one with it; keep the times of the fastest.
+ */
+static int two_turns(struct bench_report *f, uint64_t trips)
 {
 	double without, with;
 	int err = exchange(trips, WEFT_FOREVER, &without);
@@ -278,7 +283,7 @@ static int timeouts(struct bench_job *j)
 {
 	uint64_t turns = bench_many(j, WAITS / (2 * TURN));
 	uint64_t ops = turns * 2 * TURN;
-	struct bench_facts *f = &j->s.facts;
+	struct bench_report *f = &j->s.report;
 	double ns;
 	int err = bench_yielders_warm(2);
 
@@ -289,14 +294,14 @@ static int timeouts(struct bench_job *j)
 	if (err)
 		return err;
 	ns = (f->with_ns - f->without_ns) * (double)ops;
-	/* On a busy machine there may be no difference to be seen. */
+	/* On a busy machine there may be no measurable difference. */
 	j->s.ns = ns < 1 ? 1 : (int64_t)ns;
 	return 0;
 }
 
 const struct bench_load bench_timeouts = {
 	.name = "timeouts",
-	.what = "arm and cancel one of 10,000,000 deadlines",
+	.what = "set and cancel one of 10,000,000 deadlines",
 	.run = timeouts,
 	.needs = BENCH_YIELD | BENCH_SUSPEND,
 	.workers = { 1, 2 },

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/weft.c - weft, as what workloads run on: a runtime for each round.
+ * bench/weft.c - weft as an implementation: a runtime for each round.
  *
- * The CPU time of a round is counted until the runtime has stopped, because
- * only of a thread that has ended is it exact; what this thread itself does to
- * stop and free the runtime is taken off again.
+ * The CPU time of a round is counted until the runtime has stopped, because it
+ * is exact only for threads that have ended.  The CPU time that this thread
+ * needs to stop and free the runtime is subtracted.
  */
 #include "bench/workloads.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/workloads.c - the list of workloads, and what all of them use.
+ * bench/workloads.c - the list of workloads, and their common functions.
  */
 #include "bench/workloads.h"
 
@@ -168,8 +168,8 @@ int bench_load_measure(const struct bench *b, struct bench_sample *s)
 {
 	if (!bench_fits(b->load, b->on))
 		return -ENOTSUP;
-	if (b->load->apart)
-		return bench_apart(measure_here, b, s);
+	if (b->load->subprocess)
+		return bench_subprocess(measure_here, b, s);
 	return measure_here(b, s);
 }
 
@@ -182,8 +182,8 @@ int64_t bench_thread_cpu_ns(void)
 }
 
 /*
- * By the CPU clock, since on a machine with too few CPUs several threads could
- * watch the same second of the other clock go by.
+ * Measured by the CPU clock: on a machine with too few CPUs, several threads
+ * could otherwise count the same second.
  */
 void bench_compute(int64_t ns)
 {
@@ -193,7 +193,7 @@ void bench_compute(int64_t ns)
 		;
 }
 
-/* No scheduler at all: what the user code alone takes. */
+/* Without a scheduler: the time of the user code alone. */
 static int run_plain(struct bench_job *j)
 {
 	int err = j->bench->load->plain(j);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/workloads.h - the workloads, and what they run on.
+ * bench/workloads.h - the workloads, and the implementations they run on.
  *
  * A workload is written once, against the operations of `struct bench_impl', so
- * that two implementations do the same thing.  The operations have the types of
- * weft's own calls: weft is then measured with nothing between.  What waits
- * (groups, mutexes, channels, timers) is weft's own everywhere, since it serves
+ * that all implementations do the same thing.  The operations have the types of
+ * weft's own calls, so that weft is measured with nothing in between.  Groups,
+ * mutexes, channels and timers are weft's own everywhere, since they serve
  * fibers on any executor, and plain threads too.
  *
  * The course of a round, for one bench:
@@ -15,8 +15,8 @@
  *	    load->run(job)	prepare; bench_begin; work; bench_end; check
  *				take the figures, stop it
  *
- * A workload checks what it has computed: a wrong result is -EILSEQ.  Where an
- * error cannot be returned (deep in a tree), bench_fail keeps it.
+ * A workload checks its result: a wrong one is -EILSEQ.  Where an error cannot
+ * be returned (deep in a tree), bench_fail keeps it.
  *
  * Reads next: bench/spawn.c
  */
@@ -29,9 +29,9 @@
 
 #include "bench/bench.h"
 
-/* What an implementation can do, and a workload needs, besides tasks. */
-#define BENCH_YIELD 1u		/* give way inside a task */
-#define BENCH_JOIN 2u		/* wait for another one, inside a task */
+/* What an implementation can do besides tasks, and a workload needs. */
+#define BENCH_YIELD 1u		/* yield inside a task */
+#define BENCH_JOIN 2u		/* wait for another task, inside a task */
 #define BENCH_SUSPEND 4u	/* wait for anything, inside a task */
 
 /* One round of a workload. */
@@ -45,10 +45,10 @@ struct bench_job {
 struct bench_impl {
 	const char *name;
 	const char *what;
-	unsigned can;			/* BENCH_YIELD and so on */
-	double share;			/* of bench_many that it can bear */
-	double forks;			/* of that, where all are forks */
-	unsigned rounds;		/* at most; 0: as many as asked for */
+	unsigned can;			/* BENCH_YIELD, ... */
+	double share;			/* part of bench_many that it does */
+	double forks;			/* of that, for workloads of forks */
+	unsigned rounds;		/* at most; 0: as many as requested */
 	const struct weft_policy *policy;	/* NULL: the default */
 
 	int (*run)(struct bench_job *j);
@@ -63,56 +63,59 @@ struct bench_impl {
 };
 
 /*
- * What the workload runs on now.  A copy, so that an operation costs what a
- * call into a shared library does, and no more.
+ * The implementation that the workload runs on now.  A copy, so that an
+ * operation costs just what a call into a shared library does.
  */
 extern struct bench_impl bench_on;
 
 extern const struct bench_impl bench_weft, bench_pool, bench_plain;
 
-/* Those that are measured unless others are asked for.  Ends with a NULL. */
+/* The implementations that are measured by default.  Ends with a NULL. */
 extern const struct bench_impl *const bench_impls[];
 
-/* How many policies there can be in one run, and bytes of the words of one. */
+/* Policies in one run, at most, and bytes of the words of one. */
 #define BENCH_POLICIES_MAX 64
 #define BENCH_WORDS_BYTES 128
 
 /*
- * One of bench_impls by its name, or weft with a policy by the words of it; its
- * name is then what weft_policy_print makes of them.  On an error why says what
- * is wrong, as weft_policy_parse does.
+ * Find one of bench_impls by its name, or make weft with the policy of these
+ * words; its name is then the text of weft_policy_print.  On an error why says
+ * what is wrong, as weft_policy_parse does.
  */
 int bench_impl_find(const char *name, const struct bench_impl **im, char *why,
 	size_t why_bytes);
 
-/* With so many different numbers of workers a workload is measured. */
+/* A workload is measured with at most this many numbers of workers. */
 #define BENCH_WORKERS 3
 
 struct bench_load {
 	const char *name;
-	const char *also;		/* another name, of several; or NULL */
-	const char *what;		/* one operation, in words */
+	const char *also;		/* a name for several workloads, or
+					 * NULL */
+	const char *what;		/* one operation, described */
 	int (*run)(struct bench_job *j);
-	/* The same user code as plain calls; NULL: there is none. */
+	/* The same user code as plain calls; or NULL. */
 	int (*plain)(struct bench_job *j);
-	unsigned needs;			/* BENCH_YIELD and so on */
-	unsigned workers[BENCH_WORKERS];	/* 0: no more of them */
-	unsigned rounds;		/* at most; 0: as many as asked for */
-	double part;			/* of its size, unless it is named; 0:
-					   all of it */
-	bool more;			/* not measured unless it is named */
+	unsigned needs;			/* BENCH_YIELD, ... */
+	unsigned workers[BENCH_WORKERS];	/* 0: no more */
+	unsigned rounds;		/* at most; 0: as many as requested */
+	double part;			/* part of its size, unless it is named;
+					 * 0: all of it */
+	bool more;			/* measured only if it is named */
 	bool outside;			/* run is called on a plain thread */
-	bool apart;			/* in a process of its own */
+	bool subprocess;		/* in a process of its own */
+	bool sleeps;			/* the clock says how long it takes:
+					   what it costs is CPU time */
 
-	/* What it must reach; 0: nothing. */
+	/* The limits it must keep; 0: none. */
 	double limit;			/* 1 worker, multiple of floor-cas */
-	double limit2;			/* 2 workers, the same */
-	double slower;			/* 2 workers: at most so many times
-					   the time of 1 worker */
-	double faster;			/* 2 workers: at least so many times
-					   the speed of 1 worker */
-	double pool;			/* 2 workers: at least so many times
-					   the speed of the pool; 0: 1 */
+	double limit2;			/* 2 workers, multiple of floor-cas */
+	double slower;			/* 2 workers: at most this multiple of
+					 * the time of 1 worker */
+	double faster;			/* 2 workers: at least this multiple of
+					 * the speed of 1 worker */
+	double pool;			/* 2 workers: at least this multiple of
+					 * the speed of the pool; 0: 1 */
 };
 
 /* All workloads, in the order of the table.  Ends with a NULL. */
@@ -130,55 +133,55 @@ extern const struct bench_load bench_mutexes, bench_channels,
 	bench_timeouts, bench_idle, bench_handles_first, bench_handles_last,
 	bench_handles_random;
 
-/* Can it run there? */
+/* Whether the workload can run on this implementation. */
 static inline bool bench_fits(
 	const struct bench_load *load, const struct bench_impl *im)
 {
 	return (load->needs & ~im->can) == 0;
 }
 
-/* `measure' of every bench that is a workload.  -ENOTSUP: it does not fit. */
+/* `measure' of every workload.  -ENOTSUP: it cannot run there. */
 int bench_load_measure(const struct bench *b, struct bench_sample *s);
 
-/* load->run, and the error that bench_fail kept, if any. */
+/* Call load->run; returns its error, or the one that bench_fail kept. */
 int bench_job_run(struct bench_job *j);
 
 /*
- * n times the scale, at least 1; and for what is only done so often to be
- * measured well: as much of that as the implementation can bear.
+ * scaled: n times the scale, at least 1.  many: for repetitions that only
+ * improve the measurement: the part of that which the implementation does.
  */
 uint64_t bench_scaled(const struct bench_job *j, uint64_t n);
 uint64_t bench_many(const struct bench_job *j, uint64_t n);
 uint64_t bench_forks(const struct bench_job *j, uint64_t n);
 
-/* The work begins; it has ended, and that many operations are done. */
+/* The work begins; it has ended, with that many operations. */
 void bench_begin(struct bench_job *j);
 void bench_end(struct bench_job *j, uint64_t ops);
 
 /*
- * Start fn(arg), counted by g: 0 or -errno.  Then, whatever has happened, wait
- * until all are done; err, or what the wait says.
+ * bench_go: start fn(arg), counted by g: 0 or -errno.  bench_wait: wait in any
+ * case until all have ended; returns err, or the error of the wait.
  */
 int bench_go(weft_group *g, void (*fn)(void *), void *arg);
 int bench_wait(weft_group *g, int err);
 
-/* n channels for numbers, closed again if one cannot be made; and unref all. */
+/* Make n channels for numbers, or none if one cannot be made; give all back. */
 int bench_chans_open(weft_chan **c, uint64_t n, size_t capacity);
 void bench_chans_unref(weft_chan **c, uint64_t n);
 
-/* Keep the first error; whether there is one. */
+/* Keep the first error; tell whether there is one. */
 void bench_fail(int err);
 bool bench_failed(void);
 
-/* User code: compute for so long, by the CPU clock of this thread. */
+/* User code: compute for ns, by the CPU clock of this thread. */
 void bench_compute(int64_t ns);
 
 /* CPU time of the calling thread. */
 int64_t bench_thread_cpu_ns(void);
 
 /*
- * Fibers that yield so many times each, and end.  The first round of them has
- * cold stacks; bench_yielders_warm has it over before the clock starts.
+ * Fibers that yield this many times each, and end.  The first time they have
+ * cold stacks; bench_yielders_warm runs it before the clock starts.
  */
 struct bench_yielders {
 	uint64_t yields;
@@ -188,17 +191,20 @@ struct bench_yielders {
 int bench_yielders_go(struct bench_yielders *y, uint64_t fibers);
 int bench_yielders_warm(uint64_t fibers);
 
-/* A fiber that computes so long between its yields, until it is ended. */
+/* A fiber that computes for ns between its yields, until it is stopped. */
 struct bench_hog {
 	int64_t ns;
 	_Atomic(bool) stop;
-	uint64_t times;			/* its own until it has ended */
+	uint64_t times;			/* written by the fiber only */
 	weft_group ended;
 };
 
 int bench_hog_go(struct bench_hog *h);
 
-/* Returns err, or what went wrong; the job is told what was user code. */
+/*
+ * Stop the fiber; returns err, or the error of the wait.  Adds its user time to
+ * the job.
+ */
 int bench_hog_end(struct bench_hog *h, struct bench_job *j, int err);
 
 #endif

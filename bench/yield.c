@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/yield.c - fibers that give way to each other: a thousand, and two.
+ * bench/yield.c - fibers that yield to each other: a thousand, and two.
  *
  * Reads next: bench/spawners.c
  */
@@ -30,7 +30,7 @@ int bench_yielders_go(struct bench_yielders *y, uint64_t fibers)
 	return 0;
 }
 
-/* Those that were started are waited for, whatever happened. */
+/* Waits for the fibers that were started, whatever happened. */
 static int go_and_wait(struct bench_yielders *y, uint64_t fibers)
 {
 	return bench_wait(&y->ended, bench_yielders_go(y, fibers));

@@ -30,11 +30,12 @@ static const char usage[] =
 	"       weft bench --policies [name...] [--impl NAME] [--page FILE]\n"
 	"                  [the other options]\n"
 	"\n"
-	"Measures the named benches, in their full size; or the most telling "
-	"ones, some\n"
-	"of them smaller.  'floors' stands for all floors, chan-prodcons and "
-	"mutex-work\n"
-	"for all whose names begin so, mutex for mutexes, select for "
+	"Measures the named benches, in their full size; without names the "
+	"most useful\n"
+	"ones, some of them smaller.  'floors' stands for all floors, "
+	"chan-prodcons and\n"
+	"mutex-work for all benches whose names begin so, mutex for mutexes, "
+	"select for\n"
 	"channels.\n"
 	"\n"
 	"  --workers N  workloads on N workers (default: on 1, and on 2 or "
@@ -50,10 +51,11 @@ static const char usage[] =
 	"               their median is the result\n"
 	"  --scale X    workloads of X times their size (default 1)\n"
 	"  --all        all benches, in their full size: takes minutes\n"
-	"  --policies   the heuristics of the scheduler compared, in the "
-	"workloads of\n"
-	"               the documents or those named; with --impl, only "
-	"these\n"
+	"  --policies   compare the heuristics of the scheduler, in the "
+	"workloads of an\n"
+	"               earlier experiment or in those named; with --impl, "
+	"only these\n"
+	"               policies\n"
 	"  --page FILE  the page with charts that --policies makes, for a "
 	"browser\n"
 	"               (default " CLI_POLICIES_PAGE ", here; with --tsv "
@@ -64,7 +66,7 @@ static const char usage[] =
 	"               of policies also min_ns cpu_ns ratio lifo local global "
 	"stolen\n"
 	"               wakes futile\n"
-	"  --list       only say what there is\n"
+	"  --list       only list the benches and the words of policies\n"
 	"\n"
 	"x cas: multiples of a compare-and-swap in the same run; out %%: CPU "
 	"time that\n"
@@ -75,7 +77,7 @@ static void help(void)
 	printf(usage, BENCH_ROUNDS_MAX, ROUNDS_DEFAULT, CLI_POLICIES_ROUNDS);
 }
 
-/* Is there a bench of that name?  If not, say which ones there are. */
+/* Check that there is a bench of that name; if not, list the names. */
 static int check_name(const char *name)
 {
 	const char *names[CLI_BENCH_NAMES + 1] = { "floors" };
@@ -208,7 +210,7 @@ static int parse_valued(
 	return cli_unknown("option", option, options);
 }
 
-/* Is it an option without a value? */
+/* Set the flag of an option without a value; false if word is not one. */
 static bool parse_flag(struct cli_bench_request *r, const char *word)
 {
 	const struct {

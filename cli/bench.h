@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/bench.h - what the command line of `weft bench' asked for.
+ * cli/bench.h - the parsed command line of `weft bench'.
  */
 #ifndef WEFT_CLI_BENCH_H
 #define WEFT_CLI_BENCH_H
@@ -10,7 +10,7 @@
 
 #define CLI_BENCH_NAMES 96
 
-/* Of weft bench --policies, unless told otherwise. */
+/* Defaults of weft bench --policies. */
 #define CLI_POLICIES_ROUNDS 15
 #define CLI_POLICIES_PAGE "weft-policies.html"
 
@@ -19,7 +19,7 @@ struct cli_bench_request {
 	size_t n;
 	struct bench_wish wish;
 	unsigned rounds;
-	const char *page;		/* NULL: not said */
+	const char *page;		/* NULL: not given */
 	bool all;
 	bool policies;
 	bool tsv;
@@ -27,10 +27,10 @@ struct cli_bench_request {
 	bool help;
 };
 
-/* cli/policies.c: weft bench --policies; the exit status. */
+/* cli/policies.c: weft bench --policies; returns the exit status. */
 int cli_policies(const struct cli_bench_request *r);
 
-/* The exit status: what cannot be measured here is no failure. */
+/* The exit status: a bench that cannot be measured here is not a failure. */
 int cli_bench_status(
 	const struct bench_plan *p, const struct bench_result *results);
 

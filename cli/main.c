@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/main.c - the program weft: finds the command and runs it.
+ * cli/main.c - the program weft: find the command and run it.
  *
  * Reads next: cli/bench.c, cli/sim.c
  */
@@ -36,7 +36,7 @@ static void help(FILE *out)
 	fprintf(out,
 		"\n"
 		"  weft <command> --help   what the command can do\n"
-		"  weft --version          which weft this is\n");
+		"  weft --version          the version of weft\n");
 }
 
 int cli_unknown(const char *what, const char *word, const char *const *names)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cli/policies.c - weft bench --policies: the heuristics of the scheduler,
- * compared.
+ * cli/policies.c - weft bench --policies: compare the heuristics of the
+ * scheduler.
  *
  * Reads next: bench/policies.h
  */
@@ -59,7 +59,10 @@ static int complain(const char *path)
 	return CLI_FAILED;
 }
 
-/* Before minutes of work: could it be written?  What is there stays. */
+/*
+ * Check, before minutes of work, that the page can be written.  An old page
+ * stays.
+ */
 static int try_page(const char *path)
 {
 	FILE *f = path ? fopen(path, "ae") : NULL;
@@ -85,7 +88,7 @@ static int write_page(const struct bench_policies *x, const char *path)
 	return CLI_OK;
 }
 
-/* Which page: a program that reads lines gets one only if it asks for it. */
+/* The page to write: with --tsv only if it was requested. */
 static const char *page_of(const struct cli_bench_request *r)
 {
 	if (r->page != NULL)
@@ -108,7 +111,9 @@ int cli_policies(const struct cli_bench_request *r)
 	if (err)
 		return err;
 	bench_policies_run(&x, isatty(STDERR_FILENO));
-	/* The page first: standard output may be a pipe that nobody reads. */
+	/*
+	 * Write the page first: standard output may be a pipe without a reader.
+	 */
 	if (page != NULL)
 		err = write_page(&x, page);
 	if (r->tsv)

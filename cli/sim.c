@@ -3,9 +3,9 @@
  * cli/sim.c - weft sim: run a program under the simulator, or weft's own
  * scenarios.
  *
- * The simulator is part of the program that is run, which was linked with
- * libweft-sim; here is only what to tell it.  A program is told by its
- * environment, the scenarios by their command line.
+ * The simulator is part of the program, which was linked with libweft-sim; this
+ * command only passes the options on: to a program by its environment, to the
+ * scenarios by their command line.
  *
  * Reads next: include/weft/sim.h
  */
@@ -34,8 +34,8 @@ static const struct option {
 	const char *name;
 	enum kind kind;
 	unsigned long long most;
-	const char *variable; /* that a program is told by, or NULL */
-	bool argument;	      /* the scenarios take it as an argument */
+	const char *variable; /* passes it to a program, or NULL */
+	bool argument;	      /* passed to the scenarios as an argument */
 } options[ALL] = {
 	[BUDGET] = { "--budget", NUMBER, BUDGET_MAX, "WEFT_SIM_BUDGET", true },
 	[HELP] = { "--help", FLAG, 0, NULL, false },
@@ -52,7 +52,7 @@ static const struct option {
 struct request {
 	const char *value[ALL]; /* NULL: not given */
 	const char *program;	/* NULL: the scenarios */
-	char **args;		/* of it */
+	char **args;		/* of the program */
 	size_t n;
 	char path[PATH_MAX]; /* of the scenarios */
 };
@@ -72,18 +72,18 @@ static void help(void)
 	       "scenarios that weft itself is tested with, all or those "
 	       "named behind --.\n"
 	       "\n"
-	       "  --seed S        of all random choices, from 1 (default: "
-	       "a new one)\n"
-	       "  --schedules N   as many at most\n"
-	       "  --budget S      for as many seconds at most, up to %d\n"
+	       "  --seed S        seed of all random choices, from 1 "
+	       "(default: a new one)\n"
+	       "  --schedules N   at most so many schedules\n"
+	       "  --budget S      at most so many seconds, up to %d\n"
 	       "  --replay TOKEN  only this schedule; a failure prints its "
 	       "token\n"
 	       "  --shrink        and then look for a simpler one that fails "
-	       "likewise\n"
-	       "  --trace         print what happens in every schedule\n"
-	       "  --log FILE      that gets the decisions of a failure\n"
-	       "  --list          only say which scenarios there are\n"
-	       "  --              all behind it goes to the program\n"
+	       "in the same way\n"
+	       "  --trace         print the trace of every schedule\n"
+	       "  --log FILE      write the decisions of a failure to FILE\n"
+	       "  --list          only list the scenarios\n"
+	       "  --              pass all words after it to the program\n"
 	       "\n"
 	       "Exit status: 0 nothing failed, 1 a schedule failed, 2 "
 	       "nothing was run.\n",
@@ -128,7 +128,7 @@ static int unknown_option(const char *word)
 	return cli_unknown("option", word, names);
 }
 
-/* The option argv[*i]; *i is then its last word. */
+/* Parse the option argv[*i]; *i is then its last word. */
 static int parse_option(struct request *r, char **argv, int *i)
 {
 	unsigned k = 0;
@@ -182,9 +182,9 @@ static int parse(int argc, char **argv, struct request *r)
 /* ------------------------------------------------------------- the program */
 
 /*
- * Every program that has the simulator in it has these two words in it, the
- * second right behind the first.  Here they stand apart, or we would take
- * ourselves for one.
+ * Every program with the simulator in it contains these two strings, the second
+ * right after the first.  Here they are separate, or this program would match
+ * too.
  */
 static const char *const marker[] = { "weft-sim-", "marker-1" };
 
@@ -202,7 +202,7 @@ static bool has_marker(const char *p, size_t bytes)
 	return false;
 }
 
-/* 1 if the file has the simulator in it, 0 if not; or -errno. */
+/* 1 if the file contains the simulator, 0 if not; or -errno. */
 static int is_simulated(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -228,7 +228,7 @@ static int is_simulated(const char *path)
 	return result;
 }
 
-/* Can it be run, and would it know what to do? */
+/* Check that the program can be run, and contains the simulator. */
 static int check_program(const char *path)
 {
 	struct stat st;
@@ -258,7 +258,7 @@ static int check_program(const char *path)
 	return simulated > 0 ? CLI_OK : CLI_USAGE;
 }
 
-/* The scenarios are beside this program, or where they are installed. */
+/* Find the scenarios, beside this program or where they are installed. */
 static int find_scenarios(struct request *r)
 {
 	static const char *const places[] = { "/", "/../libexec/weft/" };
@@ -289,7 +289,7 @@ static int find_scenarios(struct request *r)
 	return CLI_USAGE;
 }
 
-/* Tell it what was asked for, and become it. */
+/* Pass the options on, and execute the program. */
 static int run(const struct request *r, bool scenarios)
 {
 	/* Its name, an option and its value each, its arguments, NULL. */

@@ -3,12 +3,12 @@
  * examples/lost_wakeup.c - a program with a bug that tests do not find.
  *
  * The main thread hands a letter to each of a few fibers, through mailboxes.  A
- * fiber that finds its mailbox empty goes to sleep, and whoever puts a letter
- * in wakes it.  The sleeper even looks once more, after it has said that it
- * sleeps.  All of that is right in itself, and it goes well for years.  Then,
- * once, a letter lies in the box, its reader sleeps, and nobody will wake it.
+ * fiber that finds its mailbox empty goes to sleep, and a sender that puts a
+ * letter in wakes it.  The sleeper even looks once more, after it has announced
+ * that it sleeps.  Each step is right in itself, and the program runs well for
+ * years.  Then, once, a letter lies in the box and its reader sleeps for ever.
  *
- * For real, where it works, as far as anybody can tell:
+ * For real, where it seems to work:
  *
  *	cc -DNATIVE lost_wakeup.c $(pkg-config --cflags --libs weft)
  *
@@ -28,16 +28,16 @@
 
 #define READERS 2
 
-/* For one letter, from anybody to one fiber; all-zero is empty. */
+/* For one letter, from any sender to one fiber; a zeroed box is empty. */
 struct mailbox {
 	_Atomic(int) letter;		/* 0: none */
-	_Atomic(weft_fiber *) sleeper;	/* who waits for one, or NULL */
+	_Atomic(weft_fiber *) sleeper;	/* the fiber that waits, or NULL */
 };
 
 static struct mailbox boxes[READERS];
 
 struct nap {
-	struct weft_awaiter awaiter;	/* first, so that a nap is one */
+	struct weft_awaiter awaiter;	/* first, so that a nap is an awaiter */
 	struct mailbox *box;
 };
 
@@ -47,10 +47,10 @@ static bool fall_asleep(struct weft_awaiter *awaiter, weft_fiber *self)
 	struct mailbox *box = ((struct nap *)awaiter)->box;
 
 	atomic_store_explicit(&box->sleeper, self, memory_order_release);
-	/* A letter that came in the meantime found nobody to wake. */
+	/* A letter that came in the meantime found no sleeper to wake. */
 	if (atomic_load_explicit(&box->letter, memory_order_acquire) == 0)
 		return true;
-	/* There is one.  If its sender has seen us too, we will be woken. */
+	/* There is a letter.  If its sender has seen us too, it wakes us. */
 	return atomic_exchange(&box->sleeper, NULL) == NULL;
 }
 
@@ -72,7 +72,7 @@ static void put(struct mailbox *box, int letter)
 	weft_fiber *fiber;
 
 	atomic_store_explicit(&box->letter, letter, memory_order_release);
-	/* Mostly nobody sleeps, so look before paying for an exchange. */
+	/* Mostly no fiber sleeps, so look before paying for an exchange. */
 	if (atomic_load_explicit(&box->sleeper, memory_order_acquire) == NULL)
 		return;
 	fiber = atomic_exchange(&box->sleeper, NULL);
@@ -89,7 +89,7 @@ static void *reader(void *arg)
 	return arg;
 }
 
-/* The whole program, from nothing: it is run again for every schedule. */
+/* The whole program, from scratch: the simulator runs it for every schedule. */
 static void body(void *arg)
 {
 	weft_config one = { .workers = 1 };

@@ -5,20 +5,21 @@
  * Each side writes one word and then reads the other's:
  *
  *	reader		sleeper = me	letter == 0?		then sleep
- *	sender		letter = 7	sleeper == NULL?	then wake nobody
+ *	sender		letter = 7	sleeper == NULL?	then no wake
  *
- * At least one of them must see what the other wrote.  Release and acquire do
- * not promise that.  They say that who sees a write also sees what came before
- * it; they do not say that a write can be seen by the time its writer reads on.
- * It may still wait in a buffer of the processor then, even on x86.  So both
- * may read the old value: one sleeps, and the other one wakes nobody.
+ * At least one of them must see the other's write.  Release and acquire do not
+ * promise that.  They promise that a thread which sees a write also sees
+ * everything that came before it; they do not promise that a write is visible
+ * by the time its writer reads on.  The write may still wait in a buffer of the
+ * processor then, even on x86.  So both may read the old value: the reader
+ * sleeps, and the sender does not wake it.
  *
- * Sequential consistency promises it, of operations that all have it: the four
- * are in one order, and whoever writes second in it reads after both writes.
- * It is what C gives without "_explicit"; those four lines are all that was
- * changed.
+ * Sequential consistency promises it, if all four operations have it: the four
+ * are in one order, and the side that writes second in it reads after both
+ * writes.  C gives it to operations without "_explicit"; only those four lines
+ * were changed.
  *
- * Build it as the other one; it passes as many schedules as you like.
+ * Build it like the other one; it passes any number of schedules.
  */
 #include <assert.h>
 #include <stdatomic.h>
@@ -28,16 +29,16 @@
 
 #define READERS 2
 
-/* For one letter, from anybody to one fiber; all-zero is empty. */
+/* For one letter, from any sender to one fiber; a zeroed box is empty. */
 struct mailbox {
 	_Atomic(int) letter;		/* 0: none */
-	_Atomic(weft_fiber *) sleeper;	/* who waits for one, or NULL */
+	_Atomic(weft_fiber *) sleeper;	/* the fiber that waits, or NULL */
 };
 
 static struct mailbox boxes[READERS];
 
 struct nap {
-	struct weft_awaiter awaiter;	/* first, so that a nap is one */
+	struct weft_awaiter awaiter;	/* first, so that a nap is an awaiter */
 	struct mailbox *box;
 };
 
@@ -47,10 +48,10 @@ static bool fall_asleep(struct weft_awaiter *awaiter, weft_fiber *self)
 	struct mailbox *box = ((struct nap *)awaiter)->box;
 
 	atomic_store(&box->sleeper, self);
-	/* A letter that came in the meantime found nobody to wake. */
+	/* A letter that came in the meantime found no sleeper to wake. */
 	if (atomic_load(&box->letter) == 0)
 		return true;
-	/* There is one.  If its sender has seen us too, we will be woken. */
+	/* There is a letter.  If its sender has seen us too, it wakes us. */
 	return atomic_exchange(&box->sleeper, NULL) == NULL;
 }
 
@@ -72,7 +73,7 @@ static void put(struct mailbox *box, int letter)
 	weft_fiber *fiber;
 
 	atomic_store(&box->letter, letter);
-	/* Mostly nobody sleeps, so look before paying for an exchange. */
+	/* Mostly no fiber sleeps, so look before paying for an exchange. */
 	if (atomic_load(&box->sleeper) == NULL)
 		return;
 	fiber = atomic_exchange(&box->sleeper, NULL);
@@ -89,7 +90,7 @@ static void *reader(void *arg)
 	return arg;
 }
 
-/* The whole program, from nothing: it is run again for every schedule. */
+/* The whole program, from scratch: the simulator runs it for every schedule. */
 static void body(void *arg)
 {
 	weft_config one = { .workers = 1 };

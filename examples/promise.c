@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * examples/promise.c - a primitive of one's own, on weft_suspend and weft_wake.
+ * examples/promise.c - a primitive of your own, on weft_suspend and weft_wake.
  *
- * A promise is kept once, by anyone; any number of fibers wait for its value.
- * docs/PRIMITIVES.md explains it line by line.
+ * Any thread or fiber keeps a promise once; any number of fibers wait for its
+ * value.  docs/PRIMITIVES.md explains it line by line.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 
 struct promise {
 	atomic_flag lock;		/* for a few instructions */
-	bool kept;			/* these three by the lock */
+	bool kept;			/* these three: under the lock */
 	int value;
 	struct reader *readers;
 };
 
-/* One who waits; it lies in that fiber's frame. */
+/* A waiting fiber; the struct lies in that fiber's frame. */
 struct reader {
-	struct weft_awaiter awaiter;	/* first, so that a reader is one */
+	struct weft_awaiter awaiter;	/* first: a reader is an awaiter */
 	struct promise *of;
 	weft_fiber *fiber;
 	struct reader *next;
@@ -38,7 +38,7 @@ static void unlock(struct promise *p)
 	atomic_flag_clear_explicit(&p->lock, memory_order_release);
 }
 
-/* The fiber has left its stack: say that it waits, unless it need not. */
+/* The fiber has left its stack: announce that it waits, unless it need not. */
 static bool publish(struct weft_awaiter *awaiter, weft_fiber *self)
 {
 	struct reader *r = (struct reader *)awaiter;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * examples/strand.c - shared data without a lock: all that touches the balance
- * runs on one strand, one after the other, on whatever thread is free.
+ * examples/strand.c - shared data without a lock: all code that touches the
+ * balance runs on one strand, one task after the other, on any free thread.
  */
 #include <stdio.h>
 #include <weft/weft.h>
@@ -14,13 +14,13 @@ static void *pay_in(void *arg)
 {
 	for (int i = 0; i < 10; i++) {
 		balance += 1;
-		weft_yield();	/* others of the strand have their turns */
+		weft_yield();	/* other tasks of the strand run */
 	}
 	weft_group_done(&paid);
 	return arg;
 }
 
-/* Start one who pays in; 0 or -errno. */
+/* Start a fiber that pays in; 0 or -errno. */
 static int start(void)
 {
 	const weft_fiber_attr on = { .executor = account };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch/context.c - a new stack, as the entry code expects it.
+ * arch/context.c - prepare a new stack for the entry code.
  *
  *	top, aligned down to 16
  *	...
@@ -19,8 +19,8 @@
 void wf_context_entry(void);
 
 /*
- * The unwinder calls this for the entry code's frame, the last of a context.
- * The name and the type are its own: "personality".
+ * The unwinder calls this function for the frame of the entry code, the last
+ * frame of a context.  The type is the unwinder's: a "personality" function.
  */
 _Unwind_Reason_Code wf_context_unwound(int version, _Unwind_Action actions,
 	_Unwind_Exception_Class class, struct _Unwind_Exception *exception,
@@ -30,7 +30,7 @@ static _Atomic(void (*)(void)) watcher;
 
 void wf_context_watch(void (*fn)(void))
 {
-	/* Relaxed: stored before the contexts begin that need it. */
+	/* Relaxed: stored before the contexts that need it begin. */
 	wf_store_rlx(&watcher, fn);
 }
 
@@ -44,7 +44,8 @@ _Unwind_Reason_Code wf_context_unwound(int version, _Unwind_Action actions,
 	(void)class;
 	(void)exception;
 	(void)context;
-	/* Otherwise a C++ exception that no frame catches: std::terminate. */
+	/* Not forced: a C++ exception that no frame catches leads to
+	 * std::terminate. */
 	if ((actions & _UA_FORCE_UNWIND) && fn != NULL)
 		fn();
 	return _URC_CONTINUE_UNWIND;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arch/context.h - a place to come back to: save here, jump there.
+ * arch/context.h - a context, and the switch from one context to another.
  *
- * struct wf_context is where a suspended flow of control goes on: the address,
- * and the registers by which the compiler finds the frame (stack, frame and
- * base pointer; on ppc64le also the table of contents).  Every other register
- * is listed as clobbered by the switch, so the compiler itself saves those that
- * the enclosing function's caller relies on, in a frame that it knows, and
- * nothing else.  Not part of a context, because they belong to the thread: the
- * thread pointer, the floating-point control words, the signal mask.
+ * A struct wf_context says where a suspended flow of control continues: the
+ * address, and the registers by which the compiler finds the frame (stack,
+ * frame and base pointer; on ppc64le also the table of contents).  The switch
+ * lists every other register as clobbered.  So the compiler itself saves those
+ * that the caller of the enclosing function relies on, in a frame that it
+ * knows, and nothing else.  These belong to the thread, and are not part of a
+ * context: the thread pointer, the floating-point control words, the signal
+ * mask.
  *
- *	wf_context_switch(from, to)	save into from, go on at to
+ *	wf_context_switch(from, to)	save into from, continue at to
  *	wf_context_start(c, top, entry, arg)
  *					make c begin entry(arg) on a new stack
  *
- * The switch is inline assembly and has rules of its own:
+ * The switch is inline assembly and has its own rules:
  *
  *	It may stand only in a function marked wf_may_switch, which is never
  *	inlined.
@@ -25,9 +26,9 @@
  *
  * The first frame of a started context is the entry code.  Its unwind
  * information says that nothing called it, so debuggers, profilers and
- * backtrace() stop there.  pthread_exit and a cancellation unwind all frames of
- * a context, and would then jump to the end of the thread; the entry code has
- * a function called before that (wf_context_watch).
+ * backtrace() stop there.  pthread_exit and a cancellation of the thread unwind
+ * all frames of a context, and would then jump to the end of the thread; before
+ * that the entry code calls a function (wf_context_watch).
  *
  * Each architecture has a folder with arch_context.h (the struct, the switch)
  * and entry.S (the entry code); context.c serves them all.
@@ -43,8 +44,9 @@
 #include "arch_context.h"
 
 /*
- * In a simulation waiting is letting others run, and what a switch saves and
- * loads, which no compiler sees, is told.
+ * In a simulation, relaxing lets other threads run.  The switch tells the
+ * simulator which words it saves and loads, because no compiler instruments
+ * assembly.
  */
 #ifdef WEFT_SIM
 void wf_sim_relax(void);
@@ -57,15 +59,16 @@ void wf_sim_switches(struct wf_context *from, struct wf_context *to);
 #endif
 
 /*
- * Make c start as entry(arg) on the stack that ends at top (any alignment), of
- * which the first few words are written.  entry must not return.
+ * Make c start entry(arg) on the stack that ends at top (any alignment).
+ * Writes the first few words of the stack.  entry must not return.
  */
 void wf_context_start(struct wf_context *c, void *top,
 	void (*entry)(void *arg), void *arg);
 
 /*
- * From now on fn is called, in the context that it is about, when all frames of
- * a context were unwound to end the thread.  A later watch replaces fn.
+ * From now on fn is called when an unwind that ends the thread has unwound all
+ * frames of a context; it is called in that context.  A later watch replaces
+ * fn.
  */
 void wf_context_watch(void (*fn)(void));
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/assert.c - the last words of a program that broke a rule.
+ * base/assert.c - print one line and abort when a program broke a rule.
  */
 #include "base/assert.h"
 
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /*
- * Written without stdio's buffers or locks: the caller may hold anything, and
- * a line in one write is not torn by other threads.
+ * Uses neither the buffers nor the locks of stdio, because the caller may hold
+ * any lock.  One write keeps the line in one piece among other threads' output.
  */
 void wf_panic(const char *file, int line, const char *fmt, ...)
 {

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/atomic.h - atomic operations that say their memory order by name.
+ * base/atomic.h - atomic operations with their memory order in the name.
  *
- * Objects are declared _Atomic(T) and touched only through these.  There is no
- * default order:
+ * Objects are declared _Atomic(T) and touched only through these macros.  There
+ * is no default order:
  *
  *	_rlx	 atomic, orders nothing
- *	_acq	 what the writer did before its _rel is visible after this
- *	_rel	 what we did before is visible to whoever _acq-reads this
+ *	_acq	 everything the writer did before its _rel is visible after this
+ *	_rel	 everything we did before is visible after an _acq that reads it
  *	_acqrel	 both (read-modify-write)
  *	_seq	 both, and one total order of all _seq operations
  *
- * Every use that is not _rlx carries a comment with a tag, [pair: queue.step],
- * that stands at its partner too and says what breaks without it; tools/lint
- * looks for the other end.
+ * Every use that is not _rlx has a comment with a tag, [pair: queue.step],
+ * which stands at its partner too and says what breaks without it; tools/lint
+ * looks for the partner.
  *
- * They are the compiler's own atomics, so a build with -fsanitize=thread sees
- * every one of them.
+ * These are the compiler's own atomics, so ThreadSanitizer sees every one of
+ * them.
  */
 #ifndef WF_BASE_ATOMIC_H
 #define WF_BASE_ATOMIC_H
@@ -46,7 +46,7 @@
 #define wf_sub_acqrel(p, v)                                                \
 	atomic_fetch_sub_explicit(p, v, memory_order_acq_rel)
 
-/* Bits: what was there before. */
+/* Bit operations: they return the old value. */
 #define wf_or_rlx(p, v) atomic_fetch_or_explicit(p, v, memory_order_relaxed)
 #define wf_or_acq(p, v) atomic_fetch_or_explicit(p, v, memory_order_acquire)
 #define wf_or_rel(p, v) atomic_fetch_or_explicit(p, v, memory_order_release)
@@ -60,8 +60,8 @@
 
 /*
  * Compare and swap: true if *p was *expected and is now v; otherwise *expected
- * is what *p was.  The order named holds on success; failure orders nothing.
- * The _weak forms may fail for no reason and belong in loops.
+ * becomes the value of *p.  The named order holds on success; a failure orders
+ * nothing.  The _weak forms may fail without a reason and belong in loops.
  */
 #define wf_cas_rlx(p, expected, v)                                         \
 	atomic_compare_exchange_strong_explicit(                           \
@@ -89,7 +89,9 @@
 #define wf_fence_rel() atomic_thread_fence(memory_order_release)
 #define wf_fence_seq() atomic_thread_fence(memory_order_seq_cst)
 
-/* The cheap side of a membarrier: only the compiler may not reorder. */
+/*
+ * The cheap side of a membarrier: it only keeps the compiler from reordering.
+ */
 #define wf_fence_light() atomic_signal_fence(memory_order_seq_cst)
 
 #endif

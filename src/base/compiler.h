@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/compiler.h - what we ask of the compiler, under names of our own.
+ * base/compiler.h - our names for attributes and built-ins of the compiler.
  */
 #ifndef WF_BASE_COMPILER_H
 #define WF_BASE_COMPILER_H
@@ -16,15 +16,15 @@
 #define wf_printf(fmt, args) __attribute__((format(printf, fmt, args)))
 #define wf_must_check __attribute__((warn_unused_result))
 
-/* Unused in this build; stays checked by the compiler. */
+/* May be unused in this build; the compiler still checks it. */
 #define wf_maybe_unused __attribute__((unused))
 
 /*
- * A function that may leave this thread and come back on another one.  It is
- * never inlined nor looked into.  That does not protect its callers: compilers
- * do carry the addresses of thread-local variables, of errno, and the result of
- * pthread_self() across a call.  So nothing thread-local is touched around it
- * except through wf_os_self(), anew after each call.
+ * A function that may leave this thread and return on another one.  The
+ * compiler neither inlines it nor looks into it.  That does not protect its
+ * callers: compilers carry the addresses of thread-local variables, of errno,
+ * and the result of pthread_self() across a call.  So use nothing thread-local
+ * around such a call except wf_os_self(), and call that again after it.
  */
 #ifdef __clang__
 #define wf_may_switch __attribute__((noinline))
@@ -33,10 +33,20 @@
 #endif
 
 /*
- * A function that mostly comes back on another stack than it was called on last
- * leaves by an indirect jump instead of `ret': the return predictor holds the
- * callers of whoever ran before, so `ret' would be mispredicted (7 ns), while a
- * jump is predicted by what happened lately.  See arch/x86_64/entry.S.
+ * The door of sched/thread.h.  A function marked wf_enters is called outside of
+ * the runtime and returns inside; one marked wf_leaves is called inside and
+ * returns outside.  All others return on the side on which they were called:
+ * tools/lint follows their paths.
+ */
+#define wf_enters
+#define wf_leaves
+
+/*
+ * For a function that mostly returns to another stack than the one that called
+ * it last: it returns by an indirect jump instead of `ret'.  The return
+ * predictor holds the callers of the fiber that ran before, so `ret' would be
+ * mispredicted (7 ns); a jump is predicted from its recent targets.  See
+ * arch/x86_64/entry.S.
  */
 #if defined(__x86_64__) && !defined(__clang__)
 #define wf_return_by_jump __attribute__((function_return("thunk-extern")))
@@ -44,8 +54,7 @@
 #define wf_return_by_jump
 #endif
 
-/* A variable that assembly names: it keeps its name when programs are linked
- * as a whole. */
+/* For a variable that assembly names: link-time optimisation keeps the name. */
 #ifdef __clang__
 #define wf_kept __attribute__((used))
 #else
@@ -54,15 +63,16 @@
 #define wf_hidden __attribute__((visibility("hidden")))
 #define wf_weak __attribute__((weak))
 
-/* Two writers closer than this share a line (and its neighbour, on x86). */
+/* Two writers this close share a cache line (or, on x86, a pair of lines). */
 #define WF_CACHE_LINE 64
 #define WF_FALSE_SHARING 128
 
 #define wf_aligned(n) __attribute__((aligned(n)))
 
 /*
- * It will be needed soon; any address will do.  Without the assembly gcc takes
- * a function that does nothing else for one without effect, and drops calls.
+ * Load the cache line of p, which will be needed soon; any address is allowed.
+ * Without the assembly gcc takes a function that only prefetches for one
+ * without effect, and drops calls of it.
  */
 #define wf_prefetch(p)                                                     \
 	({                                                                 \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/random.h - a small fast generator that each owner keeps for itself.
+ * base/random.h - a small fast random generator; each owner has its own.
  *
- * SplitMix64: one word of state, every seed good, full period 2^64.  Used to
- * spread load, never for secrets.  The seed comes from the operating system
- * contract, so a simulated run decides all of it.
+ * SplitMix64: one word of state, every seed is good, the period is 2^64.  Used
+ * to spread load, never for secrets.  Seeds come from wf_os_random, so the
+ * simulator controls them.
  */
 #ifndef WF_BASE_RANDOM_H
 #define WF_BASE_RANDOM_H
@@ -32,8 +32,8 @@ static inline uint64_t wf_random_next(struct wf_random *r)
 }
 
 /*
- * A number in [0, n), n > 0.  Multiply-and-shift: no division; the bias is
- * below n / 2^32 and of no matter where load is spread.
+ * A random number in [0, n), n > 0.  Multiply-and-shift instead of a division;
+ * the bias is below n / 2^32, which does not matter for spreading load.
  */
 static inline uint32_t wf_random_below(struct wf_random *r, uint32_t n)
 {

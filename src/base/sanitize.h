@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/sanitize.h - telling AddressSanitizer, ThreadSanitizer and valgrind
- * about stacks they cannot know of.
+ * base/sanitize.h - tell AddressSanitizer, ThreadSanitizer and valgrind about
+ * the stacks of fibers.
  *
  * A struct wf_san stands for one stack, of a fiber or of a thread.  In builds
- * without a sanitizer it is empty and all of this is nothing.  Around every
+ * without a sanitizer it is empty and these functions do nothing.  Around every
  * switch from stack a to stack b:
  *
  *	on a, last thing before the jump	wf_san_leave(&a, &b)
  *	on b, first thing after it		wf_san_arrive(&b, &a)
  *
- * A stack nobody will return to is left with wf_san_leave_for_good instead.
+ * A fiber leaves a stack to which it will not return with wf_san_leave_for_good
+ * instead.
  *
- * Valgrind needs no word at a switch, only the bounds of each stack, once; the
- * request is a few instructions when it does not run, so it is always there.
+ * Valgrind need not know about switches, only the bounds of each stack, once.
+ * Outside of valgrind that request costs a few instructions, so every build
+ * makes it.
  */
 #ifndef WF_BASE_SANITIZE_H
 #define WF_BASE_SANITIZE_H
@@ -58,8 +60,8 @@ void wf_sim_lock_left(const void *lock);
 
 struct wf_san {
 #ifdef WF_ASAN
-	void *fake_stack;	/* ASan's, while the stack is left */
-	const void *low;	/* bounds; a thread's are learned on arrival */
+	void *fake_stack;	/* ASan's, while no thread is on the stack */
+	const void *low;	/* bounds; a thread's: known after a switch */
 	size_t bytes;
 #endif
 #ifdef WF_TSAN
@@ -68,7 +70,7 @@ struct wf_san {
 	char nothing[0];	/* a struct needs a member in standard C */
 };
 
-/* A fresh stack of bytes bytes from low: clean, and known. */
+/* A new stack of bytes bytes from low: make it known, and free of poison. */
 static inline void wf_san_open(struct wf_san *s, void *low, size_t bytes)
 {
 	(void)s;
@@ -85,7 +87,7 @@ static inline void wf_san_open(struct wf_san *s, void *low, size_t bytes)
 #endif
 }
 
-/* The stack is not in use; nobody may be on it. */
+/* The stack goes out of use; no fiber may be on it. */
 static inline void wf_san_close(struct wf_san *s)
 {
 	(void)s;
@@ -97,7 +99,10 @@ static inline void wf_san_close(struct wf_san *s)
 #endif
 }
 
-/* The calling thread's own stack.  Its bounds are learned when it is left. */
+/*
+ * The calling thread's own stack.  Its bounds become known with the first
+ * switch away from it.
+ */
 static inline void wf_san_thread(struct wf_san *s)
 {
 	(void)s;
@@ -123,7 +128,7 @@ wf_inline void wf_san_leave(struct wf_san *from, struct wf_san *to)
 #endif
 }
 
-/* Note for who arrives which stack was left; only sanitizers ask. */
+/* Note for wf_san_arrive which stack was left; only sanitizers need it. */
 wf_inline void wf_san_left(struct wf_san **note, struct wf_san *from)
 {
 	(void)note;
@@ -155,14 +160,16 @@ wf_inline void wf_san_arrive(struct wf_san *here, struct wf_san *from)
 }
 
 #if !defined(WF_TSAN) && !defined(WEFT_SIM)
-/* In the process if ThreadSanitizer is; the simulator has one of its own. */
+/*
+ * Defined if ThreadSanitizer is in the process; the simulator defines its own.
+ */
 void __tsan_init(void) __attribute__((weak));
 #endif
 
 /*
- * Is ThreadSanitizer in the process, while this library was built without it?
- * Then it sees neither the switches of stacks nor the library's atomics, and
- * reports races in correct programs, or crashes.
+ * Whether ThreadSanitizer is in the process, but this library was built without
+ * it.  Then it sees neither the switches of stacks nor the library's atomics,
+ * and reports races in correct programs, or crashes.
  */
 static inline bool wf_san_is_blind(void)
 {
@@ -174,8 +181,8 @@ static inline bool wf_san_is_blind(void)
 }
 
 /*
- * A lock was taken, after a wait if need be; it is about to be left.  The
- * simulator looks for circles.
+ * The calling thread has taken a lock (waited: by a call that may wait), or is
+ * about to release it.  The simulator looks for cycles in the order of locks.
  */
 wf_inline void wf_san_lock_taken(const void *lock, bool waited)
 {
@@ -194,7 +201,7 @@ wf_inline void wf_san_lock_left(const void *lock)
 #endif
 }
 
-/* Valgrind: [low, high) is a stack.  The result names it when it goes. */
+/* Valgrind: [low, high) is a stack.  The result names it for the drop. */
 static inline unsigned wf_valgrind_stack_add(void *low, void *high)
 {
 	(void)low;
@@ -214,7 +221,7 @@ static inline void wf_valgrind_stack_drop(unsigned id)
 #endif
 }
 
-/* Valgrind: what follows looks wrong and is not; or that is over. */
+/* Valgrind: report no errors from now on; or report them again. */
 static inline void wf_valgrind_hush(bool on)
 {
 	(void)on;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/units.h - sizes, times and the arithmetic that must not overflow.
+ * base/units.h - units of size and time, and arithmetic that cannot overflow.
  */
 #ifndef WF_BASE_UNITS_H
 #define WF_BASE_UNITS_H
@@ -32,7 +32,7 @@ static inline size_t wf_round_up(size_t n, size_t unit)
 	return up & ~(unit - 1);
 }
 
-/* a + b for times, held at the ends of the range instead of wrapping. */
+/* a + b for times; saturates at the ends of the range instead of wrapping. */
 static inline int64_t wf_time_add(int64_t a, int64_t b)
 {
 	int64_t sum;

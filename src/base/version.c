@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * base/version.c - the version that was linked.
+ * base/version.c - the version of the linked library.
  */
 #include <weft/version.h>
 

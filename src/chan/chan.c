@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chan/chan.c - channels: making, sending, receiving, closing.
+ *
+ * Send and receive are one function, transfer, for the two sides:
+ *
+ *	transfer	the likely case, inline: a waiter on the other side of a
+ *			channel without a ring
+ *	transfer_any	any transfer that succeeds at once
+ *	transfer_later	one that has to wait
+ *
+ * The likely ways of the three, and of commit, call nothing, so that no
+ * register has to be saved; each unlikely way is a jump to a function of its
+ * own.  So each side has copies of them, in which the compiler knows the side.
  */
 #include "chan/chan.h"
 
@@ -16,8 +27,8 @@
 _Static_assert(offsetof(weft_chan, count) == WF_CACHE_LINE,
 	"what is needed without a ring is in one line");
 
-/* One who waits on one channel. */
-struct wait {
+/* A waiter on one channel. */
+struct chan_waiter {
 	struct wf_waiter waiter; /* must be first */
 	struct wf_chan_node node;
 	weft_chan *chan;
@@ -39,14 +50,14 @@ wf_inline uint32_t ready_now(weft_chan *c)
 	return (uint32_t)send << WF_CHAN_SEND | (uint32_t)recv << WF_CHAN_RECV;
 }
 
-/* Give the lock back, our last access to c, whatever was done. */
+/* Give the lock back, the last access to c, after any change. */
 static wf_noinline void unlock(weft_chan *c)
 {
 	wf_chan_unlock(c,
 		is_closed(c) ? WF_CHAN_CLOSED | WF_CHAN_READY : ready_now(c));
 }
 
-/* The same, somebody having been taken out of the list of side. */
+/* unlock for a caller that only took a waiter out of the list of side. */
 wf_inline void unlock_taken(weft_chan *c, enum wf_side side)
 {
 	if (c->waiters[side].first == NULL && c->capacity == 0)
@@ -77,83 +88,90 @@ static void *slot(weft_chan *c, size_t nth)
 		(at < c->capacity ? at : at - c->capacity) * c->elem_bytes;
 }
 
-/* Holding the lock: who has waited longest on this side; NULL: nobody. */
+/* Holding the lock: claim the first waiter of this side; NULL: none. */
 static struct wf_chan_node *claim(weft_chan *c, enum wf_side side)
 {
 	return (struct wf_chan_node *)wf_list_claim(&c->waiters[side]);
 }
 
-/* We need not wait, and n need not any more. */
-static wf_noinline int pass(struct wf_chan_node *n)
-{
-	wf_waiter_wake(n->node.waiter, WEFT_HINT_DEFAULT);
-	wf_wait_not();
-	return 0;
-}
+/* ------------------------------------------------------------------------ */
+/* Transfer at once. */
 
-/* The element goes to, or from, n, which was claimed. */
+/*
+ * Copy an element to, or from, the frame of n, which is claimed, and wake its
+ * waiter.  to is NULL: there is nothing to copy.
+ */
 static wf_noinline int hand_over(
 	struct wf_chan_node *n, void *to, const void *from, size_t bytes)
 {
+	(void)wf_enter();
 	if (to != NULL)
 		copy(to, from, bytes);
-	return pass(n);
+	wf_waiter_wake(n->node.waiter, WEFT_HINT_DEFAULT);
+	wf_budget_spend();
+	wf_leave_here();
+	return 0;
 }
 
-/*
- * The same.  What is likely is in a row and calls nothing, so that no register
- * has to be saved; all else is a jump elsewhere.
- */
+/* hand_over with the likely way inline. */
 wf_inline int hand_over_fast(
 	struct wf_chan_node *n, void *to, const void *from, size_t bytes)
 {
-	struct wf_thread *t = wf_enter();
+	struct wf_thread *t;
 
 	if (wf_unlikely(bytes != 8 || to == NULL))
 		return hand_over(n, to, from, bytes);
 	memcpy(to, from, 8);
+	t = wf_enter();
 	if (wf_unlikely(t == NULL || t->current == NULL ||
-		    !wf_waiter_wake_fast(t, n->node.waiter)))
-		return pass(n);
-	if (wf_unlikely(--t->budget == 0))
+		    !wf_waiter_wake_fast(t, n->node.waiter))) {
+		wf_leave(t);
+		return hand_over(n, NULL, NULL, 0);
+	}
+	if (wf_unlikely(--t->budget == 0)) {
 		wf_yield(t, t->current);
+		t = wf_here();
+	}
+	wf_leave(t);
 	return 0;
 }
 
-/* The channel is closed: a call that need not wait.  Gives the lock back. */
-static wf_noinline int broken(weft_chan *c)
+/* Holding the lock, and give it back: nothing can be transferred now. */
+static wf_noinline int refuse(weft_chan *c)
 {
+	bool closed = is_closed(c);
+
 	unlock(c);
-	wf_wait_not();
+	if (!closed)
+		return -EAGAIN;
+	wf_end_call();
 	return -EPIPE;
 }
 
-/* Holding the lock, and give it back. */
+/* Holding the lock, and give it back: wf_chan_try, to send. */
 wf_inline int send_locked(weft_chan *c, const void *v)
 {
 	size_t bytes = c->elem_bytes;
 	struct wf_chan_node *n;
 
 	if (wf_unlikely(is_closed(c)))
-		return broken(c);
+		return refuse(c);
 	n = claim(c, WF_CHAN_RECV);
 	if (n != NULL) {
 		unlock_taken(c, WF_CHAN_RECV);
 		return hand_over_fast(n, n->value, v, bytes);
 	}
-	if (c->count == c->capacity) {
-		unlock(c);
-		return -EAGAIN;
-	}
+	if (c->count == c->capacity)
+		return refuse(c);
 	copy(slot(c, c->count), v, bytes);
 	c->count++;
 	wf_chan_unlock(c, ready_now(c));
-	wf_wait_not();
+	wf_end_call();
 	return 0;
 }
 
-/* The same: there is something in the ring. */
-wf_inline int take_oldest(weft_chan *c, void *v)
+/* Holding the lock, and give it back: receive from the ring, not empty. */
+wf_inline int recv_oldest(weft_chan *c, void *v)
 {
 	size_t bytes = c->elem_bytes;
 	struct wf_chan_node *n;
@@ -168,26 +186,22 @@ wf_inline int take_oldest(weft_chan *c, void *v)
 		c->count--;
 	unlock(c);
 	if (n != NULL)
-		return pass(n);
-	wf_wait_not();
+		return hand_over(n, NULL, NULL, 0);
+	wf_end_call();
 	return 0;
 }
 
-/* Holding the lock, and give it back. */
+/* Holding the lock, and give it back: wf_chan_try, to receive. */
 wf_inline int recv_locked(weft_chan *c, void *v)
 {
 	size_t bytes = c->elem_bytes;
 	struct wf_chan_node *n;
 
 	if (c->count != 0)
-		return take_oldest(c, v);
+		return recv_oldest(c, v);
 	n = claim(c, WF_CHAN_SEND);
-	if (n == NULL) {
-		if (is_closed(c))
-			return broken(c);
-		unlock(c);
-		return -EAGAIN;
-	}
+	if (n == NULL)
+		return refuse(c);
 	unlock_taken(c, WF_CHAN_SEND);
 	return hand_over_fast(n, v, n->value, bytes);
 }
@@ -204,28 +218,33 @@ int wf_chan_try(weft_chan *c, enum wf_side side, void *value)
 	return try_locked(c, side, value);
 }
 
-/* Holding the lock, and give it back: x is in the list; is it parked, too? */
-static bool parked(struct wait *x, enum wf_side side, bool is)
+/* ------------------------------------------------------------------------ */
+/* Wait. */
+
+/* Holding the lock, and give it back: x is in the list.  Does it wait? */
+static bool end_commit(struct chan_waiter *x, enum wf_side side, bool waits)
 {
 	weft_chan *c = x->chan;
 
-	if (is) {
+	if (waits) {
 		wf_chan_unlock(c, 1u << !side);
 	} else {
 		wf_list_remove(&c->waiters[side], &x->node.node);
 		unlock(c);
 	}
-	return is;
+	return waits;
 }
 
-/* Holding the lock, and give it back: x was cut when it was parked. */
-static wf_noinline bool commit_cut(struct wait *x, enum wf_side side)
+/* Holding the lock, and give it back: x was canceled when its wait began. */
+static wf_noinline bool commit_canceled(
+	struct chan_waiter *x, enum wf_side side)
 {
-	return parked(x, side, wf_waiter_cut(&x->waiter, WF_WAIT_PARKED));
+	return end_commit(
+		x, side, wf_waiter_cancel(&x->waiter, WF_WAIT_SETTLED));
 }
 
-/* As commit, for any waiter. */
-static wf_noinline bool commit_slow(struct wait *x, enum wf_side side)
+/* commit for any waiter. */
+static wf_noinline bool commit_any(struct chan_waiter *x, enum wf_side side)
 {
 	weft_chan *c = x->chan;
 
@@ -234,31 +253,28 @@ static wf_noinline bool commit_slow(struct wait *x, enum wf_side side)
 		wf_spin_unlock(&c->lock);
 		return false;
 	}
-	wf_store_rlx(&c->guest, x->waiter.fiber);
+	wf_store_rlx(&c->last_waiter, x->waiter.fiber);
 	wf_list_add(&c->waiters[side], &x->node.node);
-	return parked(x, side, wf_waiter_park(&x->waiter));
+	return end_commit(x, side, wf_waiter_publish(&x->waiter));
 }
 
-/*
- * Who waits is off its stack: is there still nothing but to wait?  What is
- * likely calls nothing, so that nothing is saved on the stack of who is next.
- */
+/* The waiter is off its stack: enlist it, if the channel is still not ready. */
 wf_inline bool commit(struct weft_awaiter *a, enum wf_side side)
 {
-	struct wait *x = (struct wait *)a;
+	struct chan_waiter *x = (struct chan_waiter *)a;
 	weft_chan *c = x->chan;
 
 	if (wf_unlikely(
 		    !wf_waiter_is_plain(&x->waiter) || !wf_spin_try(&c->lock)))
-		return commit_slow(x, side);
+		return commit_any(x, side);
 	if (wf_unlikely(wf_chan_is_ready(c, side))) {
 		wf_spin_unlock(&c->lock);
 		return false;
 	}
-	wf_store_rlx(&c->guest, x->waiter.fiber);
+	wf_store_rlx(&c->last_waiter, x->waiter.fiber);
 	wf_list_add(&c->waiters[side], &x->node.node);
-	if (wf_unlikely(!wf_waiter_park_plain(&x->waiter)))
-		return commit_cut(x, side);
+	if (wf_unlikely(!wf_waiter_publish_plain(&x->waiter)))
+		return commit_canceled(x, side);
 	/* Now x is there only until its fiber has the lock. */
 	wf_chan_unlock(c, 1u << !side);
 	return true;
@@ -280,14 +296,15 @@ static bool commit_recv(struct weft_awaiter *a, weft_fiber *f)
  * A call that did not succeed at once.  What is needed after the wait is kept
  * in x, not in registers that would have to be saved.
  */
-wf_inline int persist(
+wf_inline int transfer_later(
 	weft_chan *c, enum wf_side side, void *value, weft_time deadline)
 {
-	struct wait x;
+	struct chan_waiter x;
+	struct wf_thread *t;
 	int err;
 
 	if (wf_unlikely(deadline <= WEFT_NOW)) {
-		wf_wait_not();
+		wf_end_call();
 		return -ETIMEDOUT;
 	}
 	x.node.node.waiter = &x.waiter;
@@ -297,10 +314,12 @@ wf_inline int persist(
 	x.deadline = deadline;
 	do {
 		x.node.node.list = NULL;
-		err = wf_wait_here(&x.waiter,
+		t = wf_enter();
+		err = wf_wait_inline(&t, &x.waiter,
 			side == WF_CHAN_SEND ? commit_send : commit_recv,
 			side == WF_CHAN_SEND ? "chan send" : "chan recv",
 			x.chan, x.deadline);
+		wf_leave(t);
 		if (wf_likely(err == 0))
 			return x.node.result;
 		if (err < 0) {
@@ -312,57 +331,52 @@ wf_inline int persist(
 	return err;
 }
 
-static wf_return_by_jump wf_may_switch int send_slow(
+static wf_return_by_jump wf_may_switch int send_later(
 	weft_chan *c, void *v, weft_time deadline)
 {
-	return persist(c, WF_CHAN_SEND, v, deadline);
+	return transfer_later(c, WF_CHAN_SEND, v, deadline);
 }
 
-static wf_return_by_jump wf_may_switch int recv_slow(
+static wf_return_by_jump wf_may_switch int recv_later(
 	weft_chan *c, void *v, weft_time deadline)
 {
-	return persist(c, WF_CHAN_RECV, v, deadline);
+	return transfer_later(c, WF_CHAN_RECV, v, deadline);
 }
 
-/* Holding the lock. */
-wf_inline int go_on(
-	weft_chan *c, enum wf_side side, void *value, weft_time deadline)
-{
-	int err = try_locked(c, side, value);
+/* ------------------------------------------------------------------------ */
+/* Send and receive. */
 
+/* locked: the caller holds the lock already. */
+wf_inline int transfer_any(weft_chan *c, enum wf_side side, void *value,
+	weft_time deadline, bool locked)
+{
+	int err;
+
+	if (!locked)
+		wf_spin_lock(&c->lock);
+	err = try_locked(c, side, value);
 	if (wf_likely(err != -EAGAIN))
 		return err;
-	return side == WF_CHAN_SEND ? send_slow(c, value, deadline)
-				    : recv_slow(c, value, deadline);
+	return side == WF_CHAN_SEND ? send_later(c, value, deadline)
+				    : recv_later(c, value, deadline);
 }
 
-static wf_noinline int send_now(weft_chan *c, void *v, weft_time deadline)
+static wf_noinline int send_any(
+	weft_chan *c, void *v, weft_time deadline, bool locked)
 {
-	wf_spin_lock(&c->lock);
-	return go_on(c, WF_CHAN_SEND, v, deadline);
+	return transfer_any(c, WF_CHAN_SEND, v, deadline, locked);
 }
 
-static wf_noinline int recv_now(weft_chan *c, void *v, weft_time deadline)
+static wf_noinline int recv_any(
+	weft_chan *c, void *v, weft_time deadline, bool locked)
 {
-	wf_spin_lock(&c->lock);
-	return go_on(c, WF_CHAN_RECV, v, deadline);
+	return transfer_any(c, WF_CHAN_RECV, v, deadline, locked);
 }
 
-/* The same, holding the lock. */
-static wf_noinline int send_rest(weft_chan *c, void *v, weft_time deadline)
+/* The last waiter may be claimed next; a thread has nothing to prefetch. */
+wf_inline void prefetch_waiter(weft_chan *c)
 {
-	return go_on(c, WF_CHAN_SEND, v, deadline);
-}
-
-static wf_noinline int recv_rest(weft_chan *c, void *v, weft_time deadline)
-{
-	return go_on(c, WF_CHAN_RECV, v, deadline);
-}
-
-/* What will be touched if who waited last is to go on; a thread has nothing. */
-wf_inline void expect(weft_chan *c)
-{
-	const weft_fiber *f = wf_load_rlx(&c->guest);
+	const weft_fiber *f = wf_load_rlx(&c->last_waiter);
 
 	if (wf_likely(f != NULL)) {
 		wf_prefetch(&f->wait);
@@ -370,48 +384,46 @@ wf_inline void expect(weft_chan *c)
 	}
 }
 
-int weft_chan_send(weft_chan *c, const void *v, weft_time deadline)
+wf_inline int transfer(
+	weft_chan *c, enum wf_side side, void *value, weft_time deadline)
 {
+	const bool sends = side == WF_CHAN_SEND;
 	size_t bytes = c->elem_bytes;
 	struct wf_chan_node *n;
 
-	if (!wf_chan_is_ready(c, WF_CHAN_SEND))
-		return send_slow(c, (void *)v, deadline);
+	if (!wf_chan_is_ready(c, side))
+		return sends ? send_later(c, value, deadline)
+			     : recv_later(c, value, deadline);
 	if (c->capacity != 0)
-		return send_now(c, (void *)v, deadline);
-	expect(c);
+		return sends ? send_any(c, value, deadline, false)
+			     : recv_any(c, value, deadline, false);
+	prefetch_waiter(c);
 	if (wf_unlikely(!wf_spin_try(&c->lock)))
-		return send_now(c, (void *)v, deadline);
-	/* On a closed channel nobody can be claimed (C3). */
-	n = (struct wf_chan_node *)wf_list_claim_fast(
-		&c->waiters[WF_CHAN_RECV]);
+		return sends ? send_any(c, value, deadline, false)
+			     : recv_any(c, value, deadline, false);
+	/* No waiter of a closed channel can be claimed (C3). */
+	n = (struct wf_chan_node *)wf_list_claim_fast(&c->waiters[!side]);
 	if (wf_unlikely(n == NULL))
-		return send_rest(c, (void *)v, deadline);
-	unlock_taken(c, WF_CHAN_RECV);
-	return hand_over_fast(n, n->value, v, bytes);
+		return sends ? send_any(c, value, deadline, true)
+			     : recv_any(c, value, deadline, true);
+	unlock_taken(c, !side);
+	return sends ? hand_over_fast(n, n->value, value, bytes)
+		     : hand_over_fast(n, value, n->value, bytes);
+}
+
+int weft_chan_send(weft_chan *c, const void *v, weft_time deadline)
+{
+	return transfer(c, WF_CHAN_SEND, (void *)v, deadline);
 }
 
 int weft_chan_recv(weft_chan *c, void *v, weft_time deadline)
 {
-	size_t bytes = c->elem_bytes;
-	struct wf_chan_node *n;
-
-	if (!wf_chan_is_ready(c, WF_CHAN_RECV))
-		return recv_slow(c, v, deadline);
-	if (c->capacity != 0)
-		return recv_now(c, v, deadline);
-	expect(c);
-	if (wf_unlikely(!wf_spin_try(&c->lock)))
-		return recv_now(c, v, deadline);
-	n = (struct wf_chan_node *)wf_list_claim_fast(
-		&c->waiters[WF_CHAN_SEND]);
-	if (wf_unlikely(n == NULL))
-		return recv_rest(c, v, deadline);
-	unlock_taken(c, WF_CHAN_SEND);
-	return hand_over_fast(n, v, n->value, bytes);
+	return transfer(c, WF_CHAN_RECV, v, deadline);
 }
 
-/* Is there somebody on side, but for cases of the same select? */
+/* ------------------------------------------------------------------------ */
+
+/* Is there a waiter on side, but for cases of the select of w? */
 static bool is_met(weft_chan *c, enum wf_side side, struct wf_waiter *w)
 {
 	struct wf_node *n = c->waiters[side].first;
@@ -421,36 +433,60 @@ static bool is_met(weft_chan *c, enum wf_side side, struct wf_waiter *w)
 	return n != NULL;
 }
 
-bool wf_chan_enlist_met(weft_chan *c, enum wf_side side, struct wf_chan_node *n)
+bool wf_chan_enlist(weft_chan *c, enum wf_side side, struct wf_chan_node *n)
 {
-	bool ready = is_closed(c) || is_met(c, !side, n->node.waiter) ||
-		(side == WF_CHAN_SEND ? c->count < c->capacity : c->count != 0);
+	bool ready;
 
+	wf_spin_lock(&c->lock);
+	if (wf_likely(!wf_chan_is_ready(c, side))) {
+		wf_chan_enlist_locked(c, side, n);
+		return true;
+	}
+	/* It may be only other cases of the select that made it look ready. */
+	ready = is_closed(c) || is_met(c, !side, n->node.waiter) ||
+		(side == WF_CHAN_SEND ? c->count < c->capacity : c->count != 0);
 	if (!ready)
 		wf_list_add(&c->waiters[side], &n->node);
 	unlock(c);
 	return !ready;
 }
 
+void wf_chan_delist(weft_chan *c, enum wf_side side, struct wf_chan_node *n)
+{
+	wf_spin_lock(&c->lock);
+	wf_chan_delist_locked(c, side, n);
+}
+
+/* Holding the lock: claim all waiters of side; they return -EPIPE. */
+static void claim_closed(
+	weft_chan *c, enum wf_side side, struct wf_claimed *claimed)
+{
+	struct wf_chan_node *n;
+
+	while ((n = claim(c, side)) != NULL) {
+		n->result = -EPIPE;
+		wf_claimed_add(claimed, &n->node);
+	}
+}
+
 int weft_chan_close(weft_chan *c)
 {
-	struct wf_node *n[2], *next;
+	struct wf_claimed claimed;
+	struct wf_thread *t;
 
 	wf_spin_lock(&c->lock);
 	if (is_closed(c)) {
 		unlock(c);
 		return -EALREADY;
 	}
+	wf_claimed_open(&claimed);
 	wf_store_rlx(&c->state, WF_CHAN_CLOSED | WF_CHAN_READY);
-	for (int side = 0; side < 2; side++)
-		n[side] = wf_list_claim_all(&c->waiters[side]);
+	claim_closed(c, WF_CHAN_SEND, &claimed);
+	claim_closed(c, WF_CHAN_RECV, &claimed);
 	unlock(c);
-	for (int side = 0; side < 2; side++)
-		for (; n[side] != NULL; n[side] = next) {
-			next = n[side]->next;
-			((struct wf_chan_node *)n[side])->result = -EPIPE;
-			wf_waiter_wake(n[side]->waiter, WEFT_HINT_DEFAULT);
-		}
+	t = wf_enter();
+	wf_claimed_wake(&claimed);
+	wf_leave(t);
 	return 0;
 }
 
@@ -493,14 +529,14 @@ weft_chan *weft_chan_ref(weft_chan *c)
 
 void weft_chan_unref(weft_chan *c)
 {
-	/* [pair: chan.refs] Who frees it does so after all that we did. */
+	/* [pair: chan.refs] The last user frees it after all that we did. */
 	if (wf_sub_rel(&c->refs, 1) != 1)
 		return;
 	/* [pair: chan.refs] See all that the others did. */
 	(void)wf_load_acq(&c->refs);
 	wf_assert(c->waiters[WF_CHAN_SEND].first == NULL &&
 			c->waiters[WF_CHAN_RECV].first == NULL,
-		"weft_chan %p: somebody waits on it and nobody holds it",
+		"weft_chan %p: freed while a fiber or thread waits on it",
 		(void *)c);
 	wf_os_free(c);
 }

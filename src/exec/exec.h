@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exec/exec.h - what the executors of this room have in common.
+ * exec/exec.h - the beginning and the end of an executor.
  *
- * Each that is made, rather than always there, begins with a struct wf_exec,
- * holds the home (exec/foreign_pool.h) and counts its fibers.  Its submit tells it
- * from others.
+ * The pool, a strand and a manual executor each begin with a struct wf_exec,
+ * hold the pool of foreign fibers (exec/foreign_pool.c) and count the fibers
+ * that live on them.
  *
- * DESTROY waits until an executor is at REST: nothing is queued or running, and
- * no fiber on it lives.  A fiber ends in a run of its task; so who has just run
- * a task is the one who can find that it was the last, and nobody waits for
- * anything else.
+ * DESTROY waits until an executor is at REST: no task is queued or running, and
+ * no fiber on it lives.  A fiber ends in a run of its task.  So only a thread
+ * that has just run a task, its RUNNER, can find that the executor has come to
+ * rest, and the LEAVER, the fiber or thread that destroys, waits for a runner.
  *
- *	who destroys, the LEAVER	who runs the tasks
+ *	leaver				runner
  *	  make itself known		  run a task
  *	  wait				  at rest, and a leaver is known?
- *					  let go of the executor
- *	  free it			  tell the leaver
+ *					  last access to the executor
+ *	  free the executor		  tell the leaver
  *
- * It is no wait in an object that others know, and nothing can end it early:
- * not even a cancellation, since what is waited for lives in the executor.
+ * No deadline and no cancellation ends this wait: the tasks it waits for use
+ * the executor.
  *
- * A leaver's STATE:
- *	BUSY	it has not gone to wait
- *	WAITS	it sleeps, a fiber off its stack or a thread; who tells wakes it
- *	TOLD	the last access of who tells: the frame may be gone after it
+ * The code of executors runs outside the runtime, as that of a user's executor
+ * does, and calls public functions.
+ *
+ * STATE of a leaver:
+ *	BUSY	it does not wait yet
+ *	WAITS	it sleeps, a fiber off its stack or a thread: to be woken
+ *	TOLD	the teller's last access: the leaver's frame may be gone
  *
  *	BUSY -> WAITS		the leaver
- *	BUSY, WAITS -> TOLD	tell
+ *	BUSY, WAITS -> TOLD	the teller
  *
  * Reads next: exec/manual.c, the simplest; then exec/pool.c, exec/strand.c
  */
@@ -38,47 +41,54 @@
 #include <stdint.h>
 
 #include <weft/fiber.h>
-#include <weft/group.h>
 #include <weft/task.h>
 
 #include "base/atomic.h"
 #include "base/compiler.h"
 
+/*
+ * fibers needs no order of its own.  The executor orders the run in which a
+ * fiber ends before the look that finds the executor at rest: by its lock or by
+ * its word.  A spawn has returned before destroy is called, or is called in
+ * such a run.
+ */
 struct wf_exec {
 	weft_executor base;		/* must be first */
-	weft_group fibers;		/* those that have not ended */
+	int (*destroy)(struct wf_exec *e);	/* fixed; may switch */
+	_Atomic(uint64_t) fibers;	/* that have not ended */
 };
 
+/* e if wf_exec_open made it; NULL: a runtime, or an executor of the user. */
+static inline struct wf_exec *wf_exec_of(weft_executor *e)
+{
+	return e->reserved_[0] == e ? (struct wf_exec *)e : NULL;
+}
+
 /*
- * Make one of bytes bytes, zero but for what it begins with: -ENOMEM.  Unmake
- * it when it is at rest.
+ * Make an executor of bytes bytes, which are zero after the struct wf_exec.
+ * -ENOMEM.  Free it when it is at rest.
  */
 wf_must_check int wf_exec_open(struct wf_exec **e, size_t bytes,
-	int (*submit)(weft_executor *, weft_task *, weft_hint));
+	int (*submit)(weft_executor *, weft_task *, weft_hint),
+	int (*destroy)(struct wf_exec *));
 void wf_exec_close(struct wf_exec *e);
 
-/* Does a fiber on it live?  In a visit: in a fiber it could switch to look. */
-bool wf_exec_has_fibers(struct wf_exec *e);
+/* Does a fiber on e live?  Called when e is otherwise at rest. */
+static inline bool wf_exec_has_fibers(struct wf_exec *e)
+{
+	return wf_load_rlx(&e->fibers) != 0;
+}
 
-/* In the frame of who destroys. */
+/* In the leaver's frame. */
 struct wf_leaver {
 	struct weft_awaiter awaiter;
 	weft_fiber *fiber;		/* NULL: a plain thread; fixed */
 	_Atomic(uint32_t) state;	/* STATE */
 };
 
-/* Begin to be one, and wait to be told.  Tell: once. */
+/* The leaver: begin, then wait until it is told.  The teller: tell, once. */
 void wf_leaver_begin(struct wf_leaver *l);
 wf_may_switch void wf_leaver_wait(struct wf_leaver *l);
 void wf_leaver_tell(struct wf_leaver *l);
-
-/* Their submits, and how they are destroyed from outside of them. */
-int wf_pool_submit(weft_executor *e, weft_task *task, weft_hint hint);
-int wf_manual_submit(weft_executor *e, weft_task *task, weft_hint hint);
-int wf_strand_submit(weft_executor *e, weft_task *task, weft_hint hint);
-
-wf_may_switch int wf_pool_destroy(weft_executor *e);
-wf_may_switch int wf_manual_destroy(weft_executor *e);
-wf_may_switch int wf_strand_destroy(weft_executor *e);
 
 #endif

@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exec/foreign.h - tasks and fibers on executors that are no runtime.
+ * exec/foreign.h - tasks and fibers on executors that are not runtimes.
  *
- * A VISIT is the time in which a thread runs tasks of such an executor.  It may
- * be any thread: the pool's own, one that submits to the inline executor, a
- * worker of a runtime in a task of a strand.  While it lasts, wf_enter finds a
- * struct wf_thread that lies in the frame where the visit began, the VISITOR.
- * It has no processor and no runtime but all-zero stand-ins for them, which are
- * only read: so the fast paths of a runtime's fibers, which find no descriptor
- * there, need not ask where they are.  Its host is who wf_enter found before.
+ * A FOREIGN RUN is the time in which a thread runs tasks of such an executor.
+ * The thread may be one of the pool, one that submits to the inline executor,
+ * or a worker of a runtime in a task of a strand.  While the run lasts, wf_here
+ * finds a STAND-IN: a struct wf_thread in the frame where the run began.  Its
+ * processor and runtime are all zero and only read.  So spawn, which finds no
+ * descriptor there, and other fast paths need not test for foreign threads.
+ * The stand-in's host is the thread, or stand-in, that wf_here found before.
  *
- * A FIBER ABROAD is a task whose run is wf_fiber_resume: it takes a stack if it
- * has none, switches to it, and comes back when the fiber waits, yields or
- * ends; then it does what the fiber wanted done (AFTER, sched/thread.h), on the
- * stack of who resumed it.  A fiber stays on one thread from one resume to its
- * return, so the visitor stays where it is.
+ * The task of a FOREIGN FIBER has wf_foreign_resume as its run: that takes a
+ * stack if the fiber has none, switches to it, and gets control back when the
+ * fiber waits, yields or ends.  Then it does what the fiber wants done (AFTER,
+ * sched/thread.h), on the stack of the resumer.  A fiber stays on one thread
+ * from a resume until it switches back, so the stand-in stays valid.
  *
- *	fiber				who resumes it
+ *	fiber				resumer
  *	  after = COMMIT, YIELD, ENDED	  switch
  *	  switch back			  commit, or submit it again, or end it
  *
- * Its descriptor, stack and credit come from the home (exec/foreign_pool.h).  Who
- * waits for an executor's fibers to end counts them in a group (R1.3).
+ * Its descriptor, stack and credit come from the pool of foreign fibers
+ * (exec/foreign_pool.c).
  *
- * Reads next: exec/foreign_pool.h, then exec/strand.c, an executor.
+ * Reads next: exec/foreign_pool.c, then exec/strand.c, an executor.
  */
-#ifndef WF_SCHED_VISIT_H
-#define WF_SCHED_VISIT_H
+#ifndef WF_EXEC_FOREIGN_H
+#define WF_EXEC_FOREIGN_H
 
 #include <stdbool.h>
 
-#include <weft/group.h>
 #include <weft/task.h>
 
 #include "base/compiler.h"
@@ -38,17 +37,17 @@
 #include "os/os.h"
 #include "sched/thread.h"
 
-/* What a visitor has; read only: empty caches, no clock, nothing that stops. */
+/* A stand-in's; only read: empty caches, no clock, never stopping. */
 extern struct wf_proc wf_proc_none;
 extern struct weft_rt wf_rt_none;
 
 /*
- * From here on this thread runs tasks of e, until end, in the same frame; v is
- * the caller's memory and needs no initialisation.  Visits nest.
+ * From here on this thread runs tasks of e, until wf_foreign_end, in the same
+ * frame.  v is the stand-in; it needs no initialisation.  Foreign runs nest.
  */
-static inline void wf_visit_begin(struct wf_thread *v, weft_executor *e)
+static inline void wf_foreign_begin(struct wf_thread *v, weft_executor *e)
 {
-	v->visitor = true;
+	v->foreign = true;
 	v->executor = e;
 	v->inlined = NULL;
 	v->proc = &wf_proc_none;
@@ -59,33 +58,22 @@ static inline void wf_visit_begin(struct wf_thread *v, weft_executor *e)
 	v->cxx = NULL;
 }
 
-static inline void wf_visit_end(struct wf_thread *v)
+static inline void wf_foreign_end(struct wf_thread *v)
 {
 	(void)wf_os_self_set(v->host);
 }
 
-/* Are we in a visit of e, or in a fiber on it, however deep? */
-bool wf_visit_is_inside(weft_executor *e);
-
-/* The fibers on e are counted in fibers, until they have ended. */
-static inline void wf_visit_count(weft_executor *e, weft_group *fibers)
+/* Is t in a foreign run of e, and in none of its fibers? */
+static inline bool wf_foreign_runs(const struct wf_thread *t, weft_executor *e)
 {
-	e->reserved_[0] = fibers;
+	return t != NULL && t->foreign && t->executor == e &&
+		t->current == NULL;
 }
 
-/* The run of a fiber abroad. */
-wf_may_switch void wf_fiber_resume(weft_task *task);
+/* Is this thread in a foreign run of e, or in a fiber on e, at any depth? */
+bool wf_foreign_is_inside(weft_executor *e);
 
-/* Start one: it is f, from the home, filled in but for its executor. */
-wf_must_check int wf_fiber_send(
-	weft_fiber *f, weft_executor *e, weft_hint hint);
-
-/* Make one ready; e must not refuse. */
-void wf_fiber_send_again(weft_fiber *f, weft_hint hint);
-
-/* The visitor's side of wf_suspend and wf_yield (sched/run.h). */
-wf_may_switch int wf_visit_suspend(
-	struct wf_thread *v, weft_fiber *f, struct weft_awaiter *a);
-wf_may_switch void wf_visit_yield(struct wf_thread *v, weft_fiber *f);
+/* The run of a foreign fiber's task. */
+wf_may_switch void wf_foreign_resume(weft_task *task);
 
 #endif

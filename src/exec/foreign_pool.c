@@ -1,167 +1,186 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exec/foreign_pool.c - the home comes and goes.
+ * exec/foreign_pool.c - the memory and the timers of all foreign fibers.
+ *
+ * A runtime has descriptors, stacks and credits for its own fibers, under the
+ * lock of `outside'.  The process has these once for the fibers of all foreign
+ * executors, in a runtime without processors: the FOREIGN POOL.  Holders keep
+ * it: each executor that weft made, and each fiber until its descriptor is
+ * free.
+ *
+ * A timer thread, from the first timer that is set until the pool is freed,
+ * fires the timers of these fibers.  It holds the pool while it fires: a fiber
+ * that it wakes may run on this very thread (exec/inline.c), end, and be the
+ * last holder but one.
+ *
+ *	last holder drops the pool	timer thread, firing
+ *	  take it out of `the_pool'	  hold it, unless it was taken out
+ *	  quit = true			  fire
+ *	  wake and join the thread	  drop it; if it was the last holder:
+ *	  free it			  detach itself, free it
+ *
+ * Reads next: exec/pool.c
  */
-#include "exec/foreign_pool.h"
-
 #include <errno.h>
 
 #include "base/limits.h"
 #include "os/lock.h"
 #include "os/os.h"
+#include "idle/serve.h"
+#include "sched/foreign.h"
 #include "sched/runtime.h"
 #include "wait/timers.h"
 #include "exec/foreign.h"
 
-struct house {
+struct foreign_pool {
 	struct weft_rt rt; /* must be first */
 	struct wf_timers timers;
-	_Atomic(uint32_t) word; /* futex: look at the timers again */
-	_Atomic(bool) started;	/* written by the lock of home */
-	bool quit;		/* by the lock of home */
-	struct wf_os_thread os;
+	_Atomic(uint32_t) word; /* futex: the timer thread looks again */
+	_Atomic(bool) started;	/* written by the_pool.lock */
+	bool quit;		/* by the_pool.lock */
+	struct wf_os_thread os; /* the timer thread */
 };
 
 static struct {
 	struct wf_lock lock;
-	struct house *house; /* these two by the lock */
+	struct foreign_pool *pool; /* these two by the lock */
 	size_t holders;
-} home;
+} the_pool;
 
-static void demolish(struct house *house)
+static void destroy(struct foreign_pool *pool)
 {
-	struct weft_rt *rt = &house->rt;
+	struct weft_rt *rt = &pool->rt;
 
 	wf_fiber_cache_close(&rt->outside.fibers, &rt->fibers);
 	wf_stack_cache_close(&rt->outside.stacks);
 	wf_stack_pool_close(&rt->stacks);
 	wf_fiber_pool_close(&rt->fibers);
-	wf_os_free(house);
+	wf_os_free(pool);
 }
 
-static int build(struct house **out)
+static int make(struct foreign_pool **out)
 {
-	struct house *house = wf_os_alloc(sizeof(*house));
+	struct foreign_pool *pool = wf_os_alloc(sizeof(*pool));
 	struct weft_rt *rt;
 	int err;
 
-	if (house == NULL)
+	if (pool == NULL)
 		return -ENOMEM;
-	rt = &house->rt;
-	house->timers.sleeper = &house->word;
+	rt = &pool->rt;
+	pool->timers.sleeper = &pool->word;
 	rt->config.stack_bytes = WF_STACK_BYTES_DEFAULT;
-	rt->is_home = true;
+	rt->is_foreign = true;
 	err = wf_rt_open_memory(rt);
 	if (err)
 		goto freed;
-	rt->fibers.run = wf_fiber_resume;
+	rt->fibers.run = wf_foreign_resume;
 	err = wf_stack_cache_open(&rt->outside.stacks, &rt->stacks);
 	if (err)
 		goto pools;
-	*out = house;
+	*out = pool;
 	return 0;
 pools:
 	wf_stack_pool_close(&rt->stacks);
 freed:
-	wf_os_free(house);
+	wf_os_free(pool);
 	return err;
 }
 
-int wf_home_hold(struct weft_rt **rt)
+int wf_foreign_pool_hold(struct weft_rt **rt)
 {
 	int err = 0;
 
-	wf_lock(&home.lock);
-	if (home.holders == 0)
-		err = build(&home.house);
+	wf_lock(&the_pool.lock);
+	if (the_pool.holders == 0)
+		err = make(&the_pool.pool);
 	if (!err) {
-		home.holders++;
-		*rt = &home.house->rt;
+		the_pool.holders++;
+		*rt = &the_pool.pool->rt;
 	}
-	wf_unlock(&home.lock);
+	wf_unlock(&the_pool.lock);
 	return err;
 }
 
-/* Hold it no more; the house, if it is to be torn down. */
-static struct house *let_go(void)
+/* Drop the pool; the result is the pool if the caller must free it. */
+static struct foreign_pool *drop(void)
 {
-	struct house *house = NULL;
+	struct foreign_pool *pool = NULL;
 
-	wf_lock(&home.lock);
-	if (--home.holders == 0) {
-		house = home.house;
-		home.house = NULL;
-		house->quit = true;
+	wf_lock(&the_pool.lock);
+	if (--the_pool.holders == 0) {
+		pool = the_pool.pool;
+		the_pool.pool = NULL;
+		pool->quit = true;
 	}
-	wf_unlock(&home.lock);
-	return house;
+	wf_unlock(&the_pool.lock);
+	return pool;
 }
 
-void wf_home_drop(void)
+void wf_foreign_pool_drop(void)
 {
-	struct house *house = let_go();
+	struct foreign_pool *pool = drop();
 
-	if (house == NULL)
+	if (pool == NULL)
 		return;
-	if (wf_load_rlx(&house->started)) {
-		wf_store_rlx(&house->word, 1);
-		(void)wf_os_futex_wake(&house->word, 1);
-		wf_os_thread_join(&house->os);
+	if (wf_load_rlx(&pool->started)) {
+		wf_store_rlx(&pool->word, 1);
+		(void)wf_os_futex_wake(&pool->word, 1);
+		wf_os_thread_join(&pool->os);
 	}
-	demolish(house);
+	destroy(pool);
 }
 
-/* Hold the house that one is in; false: it is being torn down. */
-static bool hold_on(struct house *house)
+/* The timer thread holds its pool; false: the last holder has dropped it. */
+static bool hold_on(struct foreign_pool *pool)
 {
 	bool stays;
 
-	wf_lock(&home.lock);
-	stays = !house->quit;
+	wf_lock(&the_pool.lock);
+	stays = !pool->quit;
 	if (stays)
-		home.holders++;
-	wf_unlock(&home.lock);
+		the_pool.holders++;
+	wf_unlock(&the_pool.lock);
 	return stays;
 }
 
-static void watch(void *arg)
+static void timer_thread(void *arg)
 {
-	struct house *house = arg;
-	struct wf_timers *timers = &house->timers;
+	struct foreign_pool *pool = arg;
+	struct wf_timers *timers = &pool->timers;
 	int64_t until, now_ns;
 
 	for (;;) {
-		/* Before the look, so that who comes after it is not missed. */
-		wf_store_rlx(&house->word, 0);
-		if (!hold_on(house))
+		/* Before the look: a timer set after it ends the wait. */
+		wf_store_rlx(&pool->word, 0);
+		if (!hold_on(pool))
 			return;
 		until = wf_timers_prune(timers);
 		now_ns = wf_os_now_ns();
 		if (until <= now_ns)
-			(void)wf_timers_fire(timers, now_ns, SIZE_MAX);
-		if (let_go() != NULL)
+			(void)wf_serve_timers(timers, now_ns, SIZE_MAX);
+		if (drop() != NULL)
 			break;
 		if (until > now_ns)
-			(void)wf_os_futex_wait(&house->word, 0, until);
+			(void)wf_os_futex_wait(&pool->word, 0, until);
 	}
-	wf_os_thread_detach(&house->os);
-	demolish(house);
+	wf_os_thread_detach(&pool->os);
+	destroy(pool);
 }
 
-struct wf_timers *wf_home_timers(struct weft_rt *rt)
+struct wf_timers *wf_foreign_pool_timers(struct weft_rt *rt)
 {
-	struct house *house = (struct house *)rt;
-	bool started = wf_load_rlx(&house->started);
+	struct foreign_pool *pool = (struct foreign_pool *)rt;
+	bool started = wf_load_rlx(&pool->started);
 
 	if (wf_likely(started))
-		return &house->timers;
-	wf_lock(&home.lock);
-	started = wf_load_rlx(&house->started);
+		return &pool->timers;
+	wf_lock(&the_pool.lock);
+	started = wf_load_rlx(&pool->started);
 	if (!started) {
-		started = wf_os_thread_start(&house->os, watch, house, 0,
+		started = wf_os_thread_start(&pool->os, timer_thread, pool, 0,
 				  "weft-timer") == 0;
-		wf_store_rlx(&house->started, started);
+		wf_store_rlx(&pool->started, started);
 	}
-	wf_unlock(&home.lock);
-	return started ? &house->timers : NULL;
+	wf_unlock(&the_pool.lock);
+	return started ? &pool->timers : NULL;
 }

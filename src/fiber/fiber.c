@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fiber/fiber.c - the two state words of a fiber: every transition that has
- * more than one possible winner.
+ * fiber/fiber.c - the two state words of a fiber: the transitions for which
+ * several threads compete.
  */
 #include "fiber/fiber.h"
 
@@ -16,19 +16,20 @@ void wf_fiber_task_run(weft_task *task)
 		(void *)task);
 }
 
-/* Is it the life of the descriptor that the ticket is for? */
+/* Whether the ticket is for the present life of the descriptor. */
 wf_inline bool is_use(uint32_t state, wf_entry ticket)
 {
 	return (uint8_t)(state >> WF_FIBER_USE_SHIFT) == wf_entry_use(ticket);
 }
 
-/* Clear FRESH, set more, if all is as seen. */
+/* Clear FRESH and set more, if the state is still *seen. */
 wf_inline bool start(weft_fiber *f, uint32_t *seen, uint32_t more)
 {
 	/*
-	 * [pair: fiber.fresh] See what spawn wrote.  A stale ticket may meet a
-	 * fiber spawned elsewhere, which came here through no queue: were this
-	 * relaxed, its function could be read as that of the fiber before it.
+	 * [pair: fiber.fresh] See the words that spawn wrote.  A stale ticket
+	 * may meet a fiber that was spawned elsewhere and came here through no
+	 * queue: were this relaxed, its function could be read as that of the
+	 * fiber before it.
 	 */
 	return wf_cas_acq(&f->state, seen, (*seen & ~WF_FIBER_FRESH) | more);
 }
@@ -74,7 +75,8 @@ bool wf_fiber_is_fresh(wf_entry ticket)
 
 enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t seen, uint64_t cause)
 {
-	uint64_t wait = seen & ~(WF_WAIT_PHASE | WF_WAIT_CUT | WF_WAIT_LATE);
+	uint64_t wait = seen &
+		~(WF_WAIT_PHASE | WF_WAIT_CANCELED | WF_WAIT_LATE);
 	uint64_t claimed = wait | WF_WAIT_CLAIMED | cause;
 
 	seen = wf_load_rlx(&f->wait);
@@ -82,15 +84,15 @@ enum wf_claim wf_wait_claim(weft_fiber *f, uint64_t seen, uint64_t cause)
 		uint64_t before = seen;
 
 		if (seen != (wait | WF_WAIT_ARMED) &&
-			seen != (wait | WF_WAIT_PARKED))
+			seen != (wait | WF_WAIT_SETTLED))
 			return WF_CLAIM_LOST;
 		/*
-		 * [pair: fiber.wake] What the waker did before it claimed is
-		 * seen by the fiber that goes on; and its saved context, when
-		 * it parked, by the waker.
+		 * [pair: fiber.wake] The fiber that continues sees all that the
+		 * waker did before it claimed; the waker sees the context that
+		 * the fiber saved before it settled.
 		 */
 		if (wf_cas_acqrel(&f->wait, &seen, claimed))
-			return before & WF_WAIT_PARKED ? WF_CLAIM_WAKE
+			return before & WF_WAIT_SETTLED ? WF_CLAIM_WAKE
 						       : WF_CLAIM_RUNS;
 	}
 }

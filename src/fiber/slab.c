@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fiber/slab.c - carving descriptors, and trading magazines of them.
+ * fiber/slab.c - carve descriptors, and move magazines of them.
  */
 #include "fiber/slab.h"
 
@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "os/os.h"
 
-/* A trim that finds nothing to give back is repeated less and less often. */
+/* The longest pause between trims; it doubles while trims find nothing. */
 #define WF_TRIM_MAX_NS (60 * WF_NS_PER_S)
 
 void wf_fiber_pool_open(struct wf_fiber_pool *pool, void *rt,
@@ -35,8 +35,8 @@ void wf_fiber_pool_close(struct wf_fiber_pool *pool)
 }
 
 /*
- * How many descriptors each unit of a new slab has.  The first one also has the
- * slab's own words, so it cannot be idle.
+ * Store how many descriptors each unit of a new slab has.  The first unit also
+ * has the slab's own fields, so it can never be idle.
  */
 static void divide(struct wf_slab *slab)
 {
@@ -56,7 +56,7 @@ static void divide(struct wf_slab *slab)
 }
 
 /*
- * Map one slab more.  Alignment costs as much address space again, none of it
+ * Map one more slab.  To align it, map twice its size; the other half is never
  * touched.
  */
 static struct wf_slab *slab_map(struct wf_fiber_pool *pool)
@@ -78,7 +78,7 @@ static struct wf_slab *slab_map(struct wf_fiber_pool *pool)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Units.  All holding the lock. */
+/* Units.  All under the lock. */
 
 static struct wf_unit *unit_of(weft_fiber *f)
 {
@@ -122,7 +122,7 @@ static void unlink_unit(struct wf_units *from, struct wf_unit *u)
 	from->count--;
 }
 
-/* The descriptors of m, any number, into their units. */
+/* Sort the descriptors of m, any number, into their units. */
 static void sort(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	for (; m->count > 0; m->count--) {
@@ -142,7 +142,7 @@ static void sort(struct wf_fiber_pool *pool, struct wf_magazine *m)
 	m->list = NULL;
 }
 
-/* A unit that was bare has descriptors again, all free, and is partial. */
+/* Rebuild the descriptors of a bare unit, all free. */
 static void make_anew(struct wf_fiber_pool *pool, struct wf_unit *u)
 {
 	weft_fiber *f = (weft_fiber *)unit_memory(u);
@@ -156,7 +156,7 @@ static void make_anew(struct wf_fiber_pool *pool, struct wf_unit *u)
 	pool->free += u->whole;
 }
 
-/* A unit with free descriptors, which is partial from now on; NULL: none. */
+/* A unit with free descriptors, which becomes partial; NULL: none. */
 static struct wf_unit *unit_with_some(struct wf_fiber_pool *pool)
 {
 	struct wf_unit *u = pool->partial.first;
@@ -179,7 +179,7 @@ static struct wf_unit *unit_with_some(struct wf_fiber_pool *pool)
 	return u;
 }
 
-/* Up to a magazine of what is sorted in. */
+/* Move up to a magazine of descriptors from their units to m. */
 static void gather(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	struct wf_unit *u;
@@ -199,7 +199,10 @@ static void gather(struct wf_fiber_pool *pool, struct wf_magazine *m)
 /* ------------------------------------------------------------------------ */
 /* Giving memory back. */
 
-/* Holding the lock: look again later, if there is something to give back. */
+/*
+ * Holding the lock: set the time of the next trim, if there are units to give
+ * back.
+ */
 static void put_off(struct wf_fiber_pool *pool, int64_t now_ns, bool futile)
 {
 	bool none = pool->idle.count <= WF_UNITS_SPARE;
@@ -212,7 +215,9 @@ static void put_off(struct wf_fiber_pool *pool, int64_t now_ns, bool futile)
 		none ? 0 : now_ns + pool->pause_ns);
 }
 
-/* Holding the lock: units that have been idle for long, out of their list. */
+/*
+ * Holding the lock: take units that have been idle for long out of their list.
+ */
 static size_t choose(struct wf_fiber_pool *pool, struct wf_unit **unit)
 {
 	size_t n = 0;
@@ -226,7 +231,7 @@ static size_t choose(struct wf_fiber_pool *pool, struct wf_unit **unit)
 	return n;
 }
 
-/* Nothing is set in it, and its epoch is known: see (D2). */
+/* Whether the unit may become bare: no timer is set.  Notes its epoch (D2). */
 static bool may_be_bare(struct wf_unit *u)
 {
 	weft_fiber *f = (weft_fiber *)unit_memory(u);
@@ -235,7 +240,7 @@ static bool may_be_bare(struct wf_unit *u)
 	for (uint32_t i = 0; i < u->whole; i++) {
 		uint64_t wait = wf_load_rlx(&f[i].wait);
 
-		/* [pair: timer.in] If it is out, it is not touched again. */
+		/* [pair: timer.in] A timer that is out is not touched again. */
 		if (wf_load_acq(&f[i].timer.in) != NULL)
 			return false;
 		if (wait > u->epoch)
@@ -244,7 +249,10 @@ static bool may_be_bare(struct wf_unit *u)
 	return true;
 }
 
-/* Units that are in no list: give the memory of some of them back.  Of any? */
+/*
+ * Give the memory of units that are in no list back to the system, except of
+ * those that must stay.  Returns whether there was any.
+ */
 static bool discard(struct wf_unit **unit, size_t n, bool *bare)
 {
 	struct wf_os_span span[WF_UNITS_AT_ONCE];
@@ -257,12 +265,15 @@ static bool discard(struct wf_unit **unit, size_t n, bool *bare)
 				unit_memory(unit[i]), WF_UNIT_BYTES
 			};
 	}
-	/* If it fails, what is there is as good as zero: free descriptors. */
+	/*
+	 * If it fails, the units still contain free descriptors, which is as
+	 * good.
+	 */
 	(void)wf_os_vm_discard(span, spans);
 	return spans > 0;
 }
 
-/* Holding the lock: units that were chosen are idle or bare. */
+/* Holding the lock: put chosen units into the list of idle or of bare ones. */
 static void file(struct wf_fiber_pool *pool, struct wf_unit **unit, size_t n,
 	const bool *bare)
 {
@@ -275,7 +286,7 @@ static void file(struct wf_fiber_pool *pool, struct wf_unit **unit, size_t n,
 	}
 }
 
-/* It is due.  The system is called without the lock. */
+/* A trim is due.  Calls the system without the lock. */
 static wf_noinline void trim(struct wf_fiber_pool *pool, int64_t now_ns)
 {
 	struct wf_unit *unit[WF_UNITS_AT_ONCE];
@@ -283,7 +294,7 @@ static wf_noinline void trim(struct wf_fiber_pool *pool, int64_t now_ns)
 	size_t n = 0;
 
 	wf_lock(&pool->lock);
-	/* Another thread may have been faster. */
+	/* Another thread may have trimmed meanwhile. */
 	if (wf_fiber_pool_next_trim(pool) <= now_ns)
 		n = choose(pool, unit);
 	wf_unlock(&pool->lock);
@@ -291,7 +302,7 @@ static wf_noinline void trim(struct wf_fiber_pool *pool, int64_t now_ns)
 		any = discard(unit, n, bare);
 	wf_lock(&pool->lock);
 	file(pool, unit, n, bare);
-	/* As long as it helps, go on with what was idle for long. */
+	/* While trims find memory, continue without a pause. */
 	if (wf_fiber_pool_next_trim(pool) <= now_ns &&
 		(!any || pool->low <= WF_UNITS_SPARE))
 		put_off(pool, now_ns, !any);
@@ -308,7 +319,9 @@ int64_t wf_fiber_pool_trim(struct wf_fiber_pool *pool, int64_t now_ns)
 /* ------------------------------------------------------------------------ */
 /* Magazines. */
 
-/* Holding the lock: a batch of descriptors never used before, or none. */
+/*
+ * Holding the lock: take a batch of descriptors that were never used, if any.
+ */
 static void carve(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	struct wf_slab *slab = wf_load_rlx(&pool->slabs);
@@ -327,7 +340,7 @@ static void carve(struct wf_fiber_pool *pool, struct wf_magazine *m)
 	pool->free += WF_FIBER_BATCH;
 }
 
-/* Holding the lock: a full magazine of the depot. */
+/* Holding the lock: take a full magazine out of the depot. */
 static void unstack(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	m->list = pool->depot;
@@ -335,7 +348,10 @@ static void unstack(struct wf_fiber_pool *pool, struct wf_magazine *m)
 	pool->depot = wf_load_rlx(&m->list->result);
 }
 
-/* Holding the lock: what the depot has, or a carved magazine.  How many. */
+/*
+ * Holding the lock: fill m from the depot, the units or by carving.  Returns
+ * how many.
+ */
 static uint32_t refill(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	if (pool->depot != NULL)
@@ -356,7 +372,10 @@ static void swap(struct wf_fiber_cache *c)
 	c->other = now;
 }
 
-/* A magazine of descriptors, without credits.  How many; 0: no memory. */
+/*
+ * Get a magazine of descriptors, without credits.  Returns how many; 0: no
+ * memory.
+ */
 static uint32_t fetch(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	struct wf_slab *slab;
@@ -372,7 +391,7 @@ static uint32_t fetch(struct wf_fiber_pool *pool, struct wf_magazine *m)
 	n = refill(pool, m);
 	if (n == 0 && slab != NULL) {
 		slab->next = wf_load_rlx(&pool->slabs);
-		/* [pair: slab.list] A walker sees the slab as it was made. */
+		/* [pair: slab.list] Show a walker the slab as it was made. */
 		wf_store_rel(&pool->slabs, slab);
 		slab = NULL;
 		n = refill(pool, m);
@@ -383,7 +402,7 @@ static uint32_t fetch(struct wf_fiber_pool *pool, struct wf_magazine *m)
 	return n;
 }
 
-/* Holding the lock: a magazine into the depot, as it is or sorted. */
+/* Holding the lock: put a magazine into the depot, as it is or sorted. */
 static void stack(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	struct wf_magazine old = { 0 };
@@ -402,7 +421,7 @@ static void stack(struct wf_fiber_pool *pool, struct wf_magazine *m)
 	}
 }
 
-/* So many units are idle that some may be given back. */
+/* More units are idle than are kept: some may be given back. */
 static wf_noinline void note_idle(struct wf_fiber_pool *pool)
 {
 	int64_t now_ns = wf_os_now_ns();
@@ -414,7 +433,7 @@ static wf_noinline void note_idle(struct wf_fiber_pool *pool)
 	(void)wf_fiber_pool_trim(pool, now_ns);
 }
 
-/* A magazine into the depot; it is then empty. */
+/* Put a magazine into the depot; it is empty afterwards. */
 static void put_back(struct wf_fiber_pool *pool, struct wf_magazine *m)
 {
 	size_t idle;

@@ -5,13 +5,7 @@
 #include "idle/gate.h"
 
 #include "base/units.h"
-
-#define WF_GATE_ALONE_NS (400 * WF_NS_PER_US)  /* a window; at least two */
-#define WF_GATE_SETTLE_NS (200 * WF_NS_PER_US) /* a thief gets going */
-#define WF_GATE_TRIAL_NS (500 * WF_NS_PER_US)
-#define WF_GATE_OPEN_NS (64 * WF_NS_PER_MS)
-#define WF_GATE_SHUT_MIN_NS (16 * WF_NS_PER_MS)
-#define WF_GATE_SHUT_MAX_NS (256 * WF_NS_PER_MS)
+#include "sched/tuning.h"
 
 static void enter(struct wf_gate *gate, enum wf_gate_phase phase,
 	int64_t now_ns, uint64_t ticks)
@@ -36,14 +30,14 @@ static void alone(
 	bool steady;
 
 	/* A pause in between, or nothing to steal: begin again. */
-	if (!backlog || ns > 4 * WF_GATE_ALONE_NS) {
+	if (!backlog || ns > 4 * wf_tuning.gate_alone_ns) {
 		enter(gate, WF_GATE_ALONE, now_ns, ticks);
 		gate->alone = 0;
 		return;
 	}
-	if (ns < WF_GATE_ALONE_NS)
+	if (ns < wf_tuning.gate_alone_ns)
 		return;
-	/* Not while it still gets faster: it may have started cold. */
+	/* Not while the rate still rises: caches may have been cold. */
 	now = rate(gate, now_ns, ticks);
 	steady = gate->alone != 0 && now * 10 <= gate->alone * 11;
 	enter(gate, steady ? WF_GATE_TRIAL : WF_GATE_ALONE, now_ns, ticks);
@@ -56,15 +50,15 @@ static void verdict(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
 {
 	if (rate(gate, now_ns, ticks) * 10 >= gate->alone * 11) {
 		enter(gate, WF_GATE_OPEN, now_ns, ticks);
-		gate->until_ns = now_ns + WF_GATE_OPEN_NS;
+		gate->until_ns = now_ns + wf_tuning.gate_open_ns;
 		gate->backoff_ns = 0;
 		gate->doubt = false;
 		return;
 	}
-	gate->backoff_ns = gate->backoff_ns == 0 ? WF_GATE_SHUT_MIN_NS
+	gate->backoff_ns = gate->backoff_ns == 0 ? wf_tuning.gate_shut_min_ns
 						 : gate->backoff_ns * 2;
-	if (gate->backoff_ns > WF_GATE_SHUT_MAX_NS)
-		gate->backoff_ns = WF_GATE_SHUT_MAX_NS;
+	if (gate->backoff_ns > wf_tuning.gate_shut_max_ns)
+		gate->backoff_ns = wf_tuning.gate_shut_max_ns;
 	enter(gate, WF_GATE_SHUT, now_ns, ticks);
 	gate->until_ns = now_ns + gate->backoff_ns;
 }
@@ -73,20 +67,21 @@ static void trial(struct wf_gate *gate, int64_t now_ns, uint64_t ticks)
 {
 	int64_t ns = now_ns - gate->since_ns;
 
-	if (!gate->settled && ns >= WF_GATE_SETTLE_NS) {
+	if (!gate->settled && ns >= wf_tuning.gate_settle_ns) {
 		enter(gate, WF_GATE_TRIAL, now_ns, ticks);
 		gate->settled = true;
-	} else if (gate->settled && ns >= WF_GATE_TRIAL_NS) {
+	} else if (gate->settled && ns >= wf_tuning.gate_trial_ns) {
 		verdict(gate, now_ns, ticks);
 	}
 }
 
-void wf_gate_count(struct wf_gate *gate, bool lone)
+void wf_gate_count(struct wf_gate *gate, bool single_runner)
 {
-	/* What was done since the last look was done by one, alone. */
-	if (lone && gate->lone && gate->phase != WF_GATE_TRIAL)
+	/* One processor alone ran all tasks since the last look. */
+	if (single_runner && gate->single_runner &&
+		gate->phase != WF_GATE_TRIAL)
 		gate->doubt = false;
-	gate->lone = lone;
+	gate->single_runner = single_runner;
 }
 
 bool wf_gate_look(

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle/gate.h - is help worth having?  For fine tasks it is measured.
+ * idle/gate.h - may thieves take fine tasks?  It is measured.
  *
  * A task of 20 ns is done before its cache line could reach another core, and a
  * thief slows its victim down; yet a thief that takes the root of a large tree
  * halves the time.  No estimate tells the two apart (the victim's mean grows
- * because it is being robbed), but the rate of the whole group does.  So:
+ * because thieves take from it), but the rate of the whole group does.  So:
  *
- *	SHUT	nobody steals fine tasks or wakes for them, until some time
+ *	SHUT	no thief takes fine tasks and no sleeper is woken for them,
+ *		until some time
  *	ALONE	still shut; the rate without help is measured, while there is
  *		something that could be stolen, until it rises no more
  *	TRIAL	open; the rate with help is measured, after a moment to settle
- *	OPEN	help raised the rate by a tenth or more; looked at again after
+ *	OPEN	help raised the rate by a tenth or more; measured again after
  *		a while, by going back to ALONE
  *
  * A trial that does not pay shuts the gate for 16 ms, the next one in a row for
@@ -19,22 +20,20 @@
  *
  * Tasks of 200 ns may take 4 us while two cores fight for the lines they write.
  * If help made them seem coarse, they would go on being helped whatever the
- * trial shows.  So from a trial on, what is coarse is in DOUBT, and takes 20 us
- * or more, until help has paid or a processor was seen to run alone.
+ * trial shows.  So from a trial on coarse tasks are in DOUBT: only tasks of
+ * 20 us count as coarse, until help has paid or one processor ran alone.
  *
- * It belongs to the monitor, which feeds it; nothing here is shared but the
- * verdict.
+ * The monitor owns the gate of each group, feeds it and publishes its verdict.
  *
- * Reads next: idle/monitor.h, who asks.
+ * Reads next: idle/monitor.h
  */
-#ifndef WF_SCHED_GATE_H
-#define WF_SCHED_GATE_H
+#ifndef WF_IDLE_GATE_H
+#define WF_IDLE_GATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WF_COARSE_NS 1000	/* a task this long is coarse */
-#define WF_DOUBT_NS 20000	/* and this long, if that is in doubt */
+#include "sched/tuning.h"
 
 enum wf_gate_phase {
 	WF_GATE_ALONE,
@@ -46,10 +45,10 @@ enum wf_gate_phase {
 /* All-zero is ready for the first look. */
 struct wf_gate {
 	enum wf_gate_phase phase;
-	bool backlog;		/* at the last look: for who sleeps */
+	bool backlog;		/* at the last look */
 	bool settled;		/* TRIAL: it is being measured */
-	bool lone;		/* at the last look: one at most ran tasks */
-	bool doubt;		/* what seems coarse may only be robbed */
+	bool single_runner;	/* at the last look: one at most ran tasks */
+	bool doubt;		/* tasks may seem coarse because of help */
 	int64_t since_ns;	/* of the phase, or of the present window */
 	int64_t until_ns;	/* OPEN, SHUT: when it ends */
 	int64_t backoff_ns;	/* of the next SHUT */
@@ -59,23 +58,24 @@ struct wf_gate {
 
 /*
  * A look at now_ns, when the group had run ticks tasks in all; backlog: there
- * are fine tasks that others could take, and somebody who could but sleeps.
+ * are fine tasks that others could take, and a sleeper that could take them.
  * While all are busy there is nothing to compare: the rate alone would be that
  * of all, and no trial could raise it.  Returns whether the gate is open.
  */
 bool wf_gate_look(
 	struct wf_gate *gate, int64_t now_ns, uint64_t ticks, bool backlog);
 
-/* Before a look at what tasks are like: does at most one processor run? */
-void wf_gate_count(struct wf_gate *gate, bool lone);
+/* Before the processors are judged: does at most one of them run? */
+void wf_gate_count(struct wf_gate *gate, bool single_runner);
 
 /* A task this long is coarse, as far as the gate knows. */
 static inline uint64_t wf_gate_coarse_ns(const struct wf_gate *gate)
 {
-	return gate->doubt ? WF_DOUBT_NS : WF_COARSE_NS;
+	return (uint64_t)(gate->doubt ? wf_tuning.doubt_ns
+				      : wf_tuning.coarse_ns);
 }
 
-/* Is the gate being measured, so that it wants to be looked at often? */
+/* Is the gate measuring, so that it needs looks often? */
 static inline bool wf_gate_is_busy(const struct wf_gate *gate)
 {
 	return gate->phase == WF_GATE_TRIAL ||

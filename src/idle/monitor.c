@@ -6,110 +6,70 @@
 
 #include <errno.h>
 
-#include "base/limits.h"
-#include "base/units.h"
-#include "sched/global.h"
-#include "sched/runtime.h"
-#include "sched/handshake.h"
-#include "sched/steal.h"
+#include "idle/economy.h"
+#include "idle/groups.h"
+#include "idle/serve.h"
 #include "idle/wake.h"
+#include "sched/handshake.h"
+#include "sched/idle.h"
+#include "sched/runtime.h"
+#include "wait/timers.h"
 
-#define WF_MONITOR_PAUSE_MIN_NS (50 * WF_NS_PER_US)
-#define WF_MONITOR_PAUSE_GATE_NS (100 * WF_NS_PER_US)
-#define WF_MONITOR_PAUSE_MAX_NS WF_NS_PER_MS
-#define WF_MONITOR_SEARCH_NS (2 * WF_NS_PER_MS)
-#define WF_MONITOR_LATE_NS WF_NS_PER_MS	       /* then we fire its timers */
-#define WF_MONITOR_SHORT_NS (2 * WF_NS_PER_MS) /* a sleep not worth it */
-#define WF_MONITOR_SLICE_NS (100 * WF_NS_PER_US)
-#define WF_MONITOR_BEHIND_NS WF_NS_PER_MS
-#define WF_MONITOR_CALM_NS (2 * WF_NS_PER_MS) /* then thieves need not come */
-
-/* What a look at a group brought together. */
-struct sight {
-	uint64_t ticks;	 /* of all processors, since ever */
-	uint64_t steals; /* the same */
-	bool coarse;	 /* some processor has coarse tasks */
-	bool fine;	 /* some fine ones could be stolen */
-	bool moves;	 /* some processor picks tasks */
-	bool help;	 /* somebody should be woken */
-};
-
-/*
- * Has something waited behind long tasks at every look for long?  Each wait is
- * too short to be worth a wake, but there is always one.  Help may come in
- * vain, so it is asked for once in that time.
- */
-static bool is_behind(struct wf_monitor_seen *seen, int64_t now_ns, bool waits)
+/* What the monitor knows of g. */
+static struct wf_monitor_group *known(struct wf_group *g)
 {
-	if (waits && now_ns - seen->free_ns < WF_MONITOR_BEHIND_NS)
-		return false;
-	seen->free_ns = now_ns;
-	return waits;
+	struct weft_rt *rt = g->rt;
+
+	return &rt->monitor->groups[g - rt->groups];
 }
 
 static void look_at_proc(struct wf_proc *p, struct wf_monitor_seen *seen,
-	int64_t now_ns, struct sight *sight)
+	const struct wf_gate *gate, int64_t now_ns, struct wf_group_facts *all)
 {
 	uint64_t ticks = wf_load_rlx(&p->counters.ticks);
-	uint64_t ran = ticks - seen->ticks;
-	/* Two counters, read at two times: it may seem to be less than 0. */
-	int64_t picked = (int64_t)(wf_proc_picks(p) - seen->picks);
-	uint64_t backlog = wf_proc_backlog(p) + wf_global_backlog(p->group);
-	uint64_t mean = (uint64_t)(now_ns - seen->moved_ns);
-	bool behind, stays;
+	uint64_t picks = wf_proc_picks(p);
+	int64_t idle_ns = wf_load_rlx(&p->idle_ns);
+	struct wf_proc_facts facts = { .ran = ticks - seen->ticks,
+		.picked = (int64_t)(picks - seen->picks),
+		.backlog = wf_proc_backlog(p) + wf_global_backlog(p->group),
+		.since_ns = now_ns - seen->moved_ns,
+		.idle_ns = idle_ns - seen->idle_ns,
+		.behind_ns = now_ns - seen->free_ns,
+		.coarse_ns = wf_gate_coarse_ns(gate),
+		.wake_ns = wf_load_rlx(&p->group->wake_ns) };
+	struct wf_proc_verdict verdict = wf_economy_judge(&facts);
 
-	seen->picks += (uint64_t)picked;
-	if (ran > 0) {
-		int64_t idle_ns = wf_load_rlx(&p->idle_ns);
-		uint64_t idle = (uint64_t)(idle_ns - seen->idle_ns);
-
-		sight->moves = true;
-		/* Some of it may be from before: it was not counted then. */
-		mean = idle < mean ? (mean - idle) / ran : 0;
+	seen->picks = picks;
+	if (facts.ran > 0) {
+		all->moves = true;
 		seen->ticks = ticks;
 		seen->moved_ns = now_ns;
 		seen->idle_ns = idle_ns;
 	}
-	stays = picked <= 0 || mean * ran / (uint64_t)picked > WF_STUCK_NS;
-	behind = is_behind(seen, now_ns, backlog > 0 && stays);
-	if (backlog > 0) {
-		bool coarse = mean >= wf_gate_coarse_ns(&p->group->gate);
-
-		wf_store_rlx(&p->mean_ns, mean);
-		wf_set_coarse(p, coarse);
-		if (coarse)
-			p->calm_ns = now_ns;
-		if (!coarse)
-			sight->fine |= backlog > 1;
-		else if (picked <= 0 || behind || wf_wake_pays(p, backlog))
-			sight->help = true;
+	if (!verdict.waiting)
+		seen->free_ns = now_ns;
+	if (facts.backlog > 0) {
+		wf_store_rlx(&p->mean_ns, verdict.mean_ns);
+		wf_set_coarse(p, verdict.coarse);
+		if (verdict.coarse)
+			seen->calm_ns = now_ns;
 	}
-	sight->coarse |= wf_is_coarse(p);
+	all->fine |= verdict.fine;
+	all->help |= verdict.help;
+	all->coarse |= wf_is_coarse(p);
 }
 
-/*
- * Thieves need not come to who has had no coarse tasks for long, if they may
- * not take others, or took nothing for as long: a thief can open it again.
- */
-static void share(
-	struct wf_group *g, bool open, uint64_t steals, int64_t now_ns)
+/* Shut thieves out of queues that need no help. */
+static void close_calm(struct wf_group *g, const struct wf_monitor_group *m,
+	const struct wf_monitor_seen *seen, bool open, int64_t now_ns)
 {
-	bool calm;
-
-	if (steals != g->steals) {
-		g->steals = steals;
-		g->stolen_ns = now_ns;
-	}
-	calm = now_ns - g->stolen_ns > WF_MONITOR_CALM_NS;
-	for (uint32_t i = 0; i < g->count; i++) {
-		struct wf_proc *p = &g->procs[i];
-
-		if ((calm || !open) && now_ns - p->calm_ns > WF_MONITOR_CALM_NS)
-			wf_share_close(p);
-	}
+	for (uint32_t i = 0; i < g->count; i++)
+		if (wf_economy_is_calm(now_ns - seen[i].calm_ns,
+			    now_ns - m->stolen_ns, open))
+			wf_handshake_close(&g->procs[i]);
 }
 
-/* It does not run, or nobody looked for long: nothing is known of it. */
+/* p sleeps, or the monitor did not look for long: nothing is known of p. */
 static void forget_proc(
 	struct wf_proc *p, struct wf_monitor_seen *seen, int64_t now_ns)
 {
@@ -121,121 +81,132 @@ static void forget_proc(
 }
 
 /*
- * A processor that sleeps has empty queues: wf_park sees to it.  Should that
- * ever be wrong, only the processor itself is sure to run what it has: thieves
- * leave fine tasks alone, and others do not look at sleepers.
+ * A processor that sleeps has empty queues: wf_park makes sure of it.  Should
+ * that ever be wrong, only the processor itself is sure to run its tasks:
+ * thieves leave fine tasks alone, and the monitor does not judge sleepers.
  */
 static bool look_at_sleeper(struct wf_proc *p)
 {
 	return wf_unlikely(wf_proc_backlog(p) != 0) && wf_wake_proc(p);
 }
 
-/*
- * Does somebody search?  Who has been at it for long has been stopped by the
- * system, or by a debugger, and stands for nobody.
- */
-static bool is_searched(struct wf_group *g, int64_t now_ns)
+/* Does a processor of g search that was not stopped? */
+static bool is_searched(
+	struct wf_group *g, struct wf_monitor_group *m, int64_t now_ns)
 {
 	uint64_t searching = wf_load_rlx(&g->searching);
 
-	if (searching != g->searchers) {
-		g->searchers = searching;
-		g->searchers_ns = now_ns;
+	if (searching != m->searchers) {
+		m->searchers = searching;
+		m->searchers_ns = now_ns;
 	}
-	return searching != 0 &&
-		now_ns - g->searchers_ns < WF_MONITOR_SEARCH_NS;
+	return wf_economy_is_searched(searching, now_ns - m->searchers_ns);
 }
 
 /*
- * Wake a sleeper of g.  The places of searchers that were stopped are free for
- * it: without one it would not search.
+ * Wake a sleeper of g for itself or another group.  The places of searchers
+ * that were stopped are free for it: without one it would not search.
  */
-static bool send_help(struct wf_group *g, int64_t now_ns)
+static bool send_help(struct wf_group *g, struct wf_group *for_group)
 {
-	if (!is_searched(g, now_ns) && g->searchers != 0)
-		(void)wf_and_rlx(&g->searching, ~g->searchers);
+	struct wf_monitor_group *m = known(g);
+
+	(void)for_group;
+	if (!is_searched(g, m, g->rt->monitor->now_ns) && m->searchers != 0)
+		(void)wf_and_rlx(&g->searching, ~m->searchers);
 	return wf_wake_one(g);
 }
 
-/* All of g are busy; somebody of another group may search here. */
-static bool wake_abroad(struct wf_group *g, int64_t now_ns)
+/* Look at each processor of g.  Was a sleeper woken? */
+static bool look_at_procs(struct wf_group *g, struct wf_monitor_seen *seen,
+	int64_t now_ns, struct wf_group_facts *all)
 {
-	struct weft_rt *rt = g->rt;
+	struct wf_monitor_group *m = known(g);
+	uint64_t awake = g->all & ~all->sleeping;
+	bool woken = false;
 
-	for (uint32_t i = 0; i < rt->group_count; i++)
-		if (&rt->groups[i] != g && send_help(&rt->groups[i], now_ns))
-			return true;
-	return false;
-}
-
-/* Did the group send for help? */
-static bool look_at_group(
-	struct wf_group *g, struct wf_monitor_seen *seen, int64_t now_ns)
-{
-	uint64_t sleeping = wf_load_rlx(&g->sleeping);
-	struct sight sight = { .coarse = wf_policy_of(g)->wake !=
-			WEFT_WAKE_GATE };
-	uint64_t awake = g->all & ~sleeping;
-	bool open, woken = false;
-
-	wf_gate_count(&g->gate, (awake & (awake - 1)) == 0);
+	wf_gate_count(&m->gate, (awake & (awake - 1)) == 0);
 	for (uint32_t i = 0; i < g->count; i++) {
 		struct wf_proc *p = &g->procs[i];
 
-		if (sleeping & p->bit) {
+		if (all->sleeping & p->bit) {
 			forget_proc(p, &seen[i], now_ns);
 			woken |= look_at_sleeper(p);
 		} else {
-			look_at_proc(p, &seen[i], now_ns, &sight);
+			look_at_proc(p, &seen[i], &m->gate, now_ns, all);
 		}
-		sight.ticks += seen[i].ticks;
-		sight.steals += wf_load_rlx(&p->counters.steals);
 	}
-	if (wf_global_len(g) > 0) {
-		sight.coarse |= !sight.moves;
-		sight.help |= sight.coarse;
-		sight.fine |= !sight.coarse;
-	}
-	wf_store_rlx(&g->coarse, sight.coarse);
-	/* With nobody asleep there is no help to be had. */
-	open = wf_gate_look(
-		&g->gate, now_ns, sight.ticks, sight.fine && sleeping != 0);
-	wf_store_rlx(&g->gate_open, open);
-	share(g, open, sight.steals, now_ns);
-	if (woken || is_searched(g, now_ns))
-		return woken;
-	if (sleeping == 0)
-		return sight.help && wake_abroad(g, now_ns);
-	return (sight.help || (open && sight.fine)) && send_help(g, now_ns);
+	return woken;
 }
 
-/*
- * How late p may be with its timers.  Whom we wake for it goes to the end of
- * the global queue: if that is long, p will sooner see to it itself.
- */
-static int64_t patience_ns(struct wf_proc *p)
+/* Ask the gate; note thefts; publish what wakers and thieves read. */
+static void look_at_gate(struct wf_group *g, const struct wf_monitor_seen *seen,
+	int64_t now_ns, struct wf_group_facts *all)
 {
-	return WF_MONITOR_LATE_NS +
-		(int64_t)wf_global_len(p->group) * WF_COARSE_NS;
+	struct wf_monitor_group *m = known(g);
+	uint64_t ticks = 0, steals = 0;
+
+	for (uint32_t i = 0; i < g->count; i++) {
+		ticks += seen[i].ticks;
+		steals += wf_load_rlx(&g->procs[i].counters.steals);
+	}
+	if (steals != m->steals) {
+		m->steals = steals;
+		m->stolen_ns = now_ns;
+	}
+	/* With no sleeper there is no help to be had. */
+	all->open = wf_gate_look(
+		&m->gate, now_ns, ticks, all->fine && all->sleeping != 0);
+	wf_store_rlx(&g->coarse, all->coarse);
+	wf_store_rlx(&g->gate_open, all->open);
+	close_calm(g, m, seen, all->open, now_ns);
+}
+
+/* Was a sleeper woken for g? */
+static bool look_at_group(
+	struct wf_group *g, struct wf_monitor_seen *seen, int64_t now_ns)
+{
+	struct wf_group_facts all = {
+		.coarse = wf_policy_of(g)->wake != WEFT_WAKE_GATE,
+		.sleeping = wf_load_rlx(&g->sleeping),
+	};
+	bool woken = look_at_procs(g, seen, now_ns, &all);
+
+	if (wf_global_len(g) > 0)
+		wf_economy_add_global(&all);
+	look_at_gate(g, seen, now_ns, &all);
+	if (woken)
+		return true;
+	all.searched = is_searched(g, known(g), now_ns);
+	switch (wf_economy_help(&all)) {
+	case WF_HELP_OWN:
+		return send_help(g, g);
+	case WF_HELP_OTHER:
+		return wf_wake_other_group(g, send_help);
+	case WF_HELP_NONE:
+		break;
+	}
+	return false;
 }
 
 /*
- * A processor that is late with its timers is busy with something long, or has
- * been stopped.  When the next of all would be late.
+ * Fire the timers of processors that are late with them: they are busy with a
+ * long task, or were stopped.  Returns when the next timer of all is late.
  */
 static int64_t look_at_timers(struct weft_rt *rt, int64_t now_ns)
 {
 	int64_t first = INT64_MAX;
 
 	for (uint32_t i = 0; i < rt->proc_count; i++) {
-		struct wf_timers *timers = &rt->procs[i].timers;
-		int64_t late_ns = WF_MONITOR_LATE_NS;
+		struct wf_timers *timers = rt->procs[i].timers;
+		int64_t late_ns = wf_economy_late_ns(0);
 		int64_t next = wf_timers_next(timers);
 
 		if (next <= now_ns - late_ns)
-			late_ns = patience_ns(&rt->procs[i]);
+			late_ns = wf_economy_late_ns(
+				wf_global_len(rt->procs[i].group));
 		if (next <= now_ns - late_ns) {
-			(void)wf_timers_fire(timers, now_ns, SIZE_MAX);
+			(void)wf_serve_timers(timers, now_ns, SIZE_MAX);
 			next = wf_timers_next(timers);
 		}
 		next = wf_time_add(next, late_ns);
@@ -247,31 +218,24 @@ static int64_t look_at_timers(struct weft_rt *rt, int64_t now_ns)
 
 int64_t wf_monitor_look(struct weft_rt *rt, int64_t now_ns, int64_t pause_ns)
 {
-	struct wf_monitor_seen *seen = rt->monitor.seen;
+	struct wf_monitor_seen *seen = rt->monitor->seen;
 	int64_t late_ns = look_at_timers(rt, now_ns) - now_ns;
 	bool helped = false, busy = false;
 
+	rt->monitor->now_ns = now_ns;
 	if (pause_ns == 0) {
 		for (uint32_t i = 0; i < rt->proc_count; i++)
 			forget_proc(&rt->procs[i], &seen[i], now_ns);
-		return WF_MONITOR_PAUSE_MIN_NS;
+		return wf_tuning.pause_min_ns;
 	}
 	for (uint32_t i = 0; i < rt->group_count; i++) {
 		struct wf_group *g = &rt->groups[i];
 
 		helped |= look_at_group(g, seen, now_ns);
-		busy |= wf_gate_is_busy(&g->gate);
+		busy |= wf_gate_is_busy(&known(g)->gate);
 		seen += g->count;
 	}
-	if (helped || late_ns < WF_MONITOR_PAUSE_MIN_NS)
-		return WF_MONITOR_PAUSE_MIN_NS;
-	pause_ns *= 2;
-	if (pause_ns > late_ns)
-		pause_ns = late_ns;
-	if (busy && pause_ns > WF_MONITOR_PAUSE_GATE_NS)
-		return WF_MONITOR_PAUSE_GATE_NS;
-	return pause_ns < WF_MONITOR_PAUSE_MAX_NS ? pause_ns
-						  : WF_MONITOR_PAUSE_MAX_NS;
+	return wf_economy_pause_ns(pause_ns, late_ns, helped, busy);
 }
 
 static bool anyone_runs(struct weft_rt *rt)
@@ -285,36 +249,35 @@ static bool anyone_runs(struct weft_rt *rt)
 /* Sleep until a processor runs.  Was that for long? */
 static bool sleep_long(struct weft_rt *rt)
 {
-	struct wf_monitor *m = &rt->monitor;
+	struct wf_monitor *m = rt->monitor;
 	int64_t since_ns = wf_os_now_ns();
 
-	wf_store_rlx(&m->asleep, 1);
+	wf_store_rlx(&m->asleep, true);
 	/* [pair: monitor.asleep] One of us sees the other (M1). */
 	wf_fence_seq();
 	if (anyone_runs(rt) || wf_load_rlx(&m->quit))
-		wf_store_rlx(&m->asleep, 0);
-	while (wf_load_rlx(&m->asleep) == 1)
-		(void)wf_os_futex_wait(&m->asleep, 1, INT64_MAX);
-	return wf_os_now_ns() - since_ns > WF_MONITOR_SHORT_NS;
+		wf_store_rlx(&m->asleep, false);
+	while (wf_load_rlx(&m->asleep))
+		(void)wf_parker_sleep(&m->parker, INT64_MAX);
+	return wf_os_now_ns() - since_ns > wf_tuning.short_ns;
 }
 
 static void watch(void *arg)
 {
 	struct weft_rt *rt = arg;
-	_Atomic(uint32_t) never = 0;
-	unsigned idle = WF_MONITOR_IDLE_LOOKS, most = idle;
+	uint32_t idle = wf_tuning.idle_looks, most = idle;
 	int64_t pause_ns = 0;
 
-	wf_os_thread_slice(WF_MONITOR_SLICE_NS);
-	while (!wf_load_rlx(&rt->monitor.quit)) {
+	wf_os_thread_slice(wf_tuning.slice_ns);
+	while (!wf_load_rlx(&rt->monitor->quit)) {
 		int64_t now;
 
 		idle = anyone_runs(rt) ? 0 : idle + 1;
 		if (idle > most) {
 			bool was_long = sleep_long(rt);
 
-			/* Who would soon be woken again may as well look on. */
-			most = WF_MONITOR_IDLE_LOOKS * (was_long ? 1 : 4);
+			/* After a short sleep: looks cost less than wakes. */
+			most = wf_tuning.idle_looks * (was_long ? 1 : 4);
 			idle = 0;
 			if (was_long)
 				pause_ns = 0;
@@ -322,41 +285,70 @@ static void watch(void *arg)
 		}
 		now = wf_os_now_ns();
 		pause_ns = wf_monitor_look(rt, now, pause_ns);
-		(void)wf_os_futex_wait(&never, 0, now + pause_ns);
+		(void)wf_parker_sleep(&rt->monitor->parker, now + pause_ns);
 	}
 }
 
-void wf_monitor_rouse(struct weft_rt *rt)
+void wf_monitor_wake(struct weft_rt *rt)
 {
-	struct wf_monitor *m = &rt->monitor;
+	struct wf_monitor *m = rt->monitor;
 
+	if (m == NULL || !m->started)
+		return;
 	/* [pair: monitor.asleep] Our bit, cleared before, is seen (M1). */
 	wf_fence_seq();
-	if (wf_load_rlx(&m->asleep) == 1 && wf_xchg_rlx(&m->asleep, 0) == 1)
-		(void)wf_os_futex_wake(&m->asleep, 1);
+	if (wf_load_rlx(&m->asleep) && wf_xchg_rlx(&m->asleep, false))
+		wf_parker_wake(&m->parker);
+}
+
+void wf_idle_began(struct weft_rt *rt)
+{
+	wf_monitor_wake(rt);
+}
+
+int wf_monitor_open(struct weft_rt *rt)
+{
+	struct wf_monitor *m = wf_os_alloc(sizeof(*m));
+
+	if (m == NULL)
+		return -ENOMEM;
+	rt->monitor = m;
+	m->seen = wf_os_alloc(rt->proc_count * sizeof(*m->seen));
+	m->groups = wf_os_alloc(rt->group_count * sizeof(*m->groups));
+	if (m->seen != NULL && m->groups != NULL)
+		return 0;
+	wf_monitor_close(rt);
+	return -ENOMEM;
+}
+
+void wf_monitor_close(struct weft_rt *rt)
+{
+	struct wf_monitor *m = rt->monitor;
+
+	if (m == NULL)
+		return;
+	wf_os_free(m->groups);
+	wf_os_free(m->seen);
+	wf_os_free(m);
+	rt->monitor = NULL;
 }
 
 int wf_monitor_start(struct weft_rt *rt)
 {
-	struct wf_monitor *m = &rt->monitor;
-	int err;
+	struct wf_monitor *m = rt->monitor;
+	int err = wf_os_thread_start(&m->os, watch, rt, 0, "weft-monitor");
 
-	m->seen = wf_os_alloc(rt->proc_count * sizeof(*m->seen));
-	if (m->seen == NULL)
-		return -ENOMEM;
-	err = wf_os_thread_start(&m->os, watch, rt, 0, "weft-monitor");
 	m->started = !err;
 	return err;
 }
 
 void wf_monitor_stop(struct weft_rt *rt)
 {
-	struct wf_monitor *m = &rt->monitor;
+	struct wf_monitor *m = rt->monitor;
 
-	if (m->started) {
-		wf_store_rlx(&m->quit, true);
-		wf_monitor_rouse(rt);
-		wf_os_thread_join(&m->os);
-	}
-	wf_os_free(m->seen);
+	if (m == NULL || !m->started)
+		return;
+	wf_store_rlx(&m->quit, true);
+	wf_monitor_wake(rt);
+	wf_os_thread_join(&m->os);
 }

@@ -4,41 +4,39 @@
  */
 #include "idle/park.h"
 
-#include <errno.h>
-
 #include "base/assert.h"
-#include "os/os.h"
-#include "sched/global.h"
+#include "idle/economy.h"
+#include "idle/groups.h"
+#include "idle/monitor.h"
+#include "idle/parker.h"
 #include "idle/wait_idle.h"
+#include "os/os.h"
+#include "sched/idle.h"
 #include "sched/runtime.h"
+#include "sched/serve.h"
 #include "sched/steal.h"
-#include "idle/wake.h"
+#include "wait/timers.h"
 
 /* Is there anything that p, its bit being set, should get up for? */
 static bool work_left(struct wf_proc *p, bool searched)
 {
-	struct weft_rt *rt = p->group->rt;
-
-	for (uint32_t i = 0; i < rt->group_count; i++) {
-		struct wf_group *g = &rt->groups[i];
-
-		if (wf_global_len(g) != 0 &&
-			(g != p->group || wf_group_shares(g, p)))
-			return true;
-	}
+	if (wf_may_take_any_global(p))
+		return true;
 	for (uint32_t i = 0; searched && i < p->group->count; i++) {
 		struct wf_proc *v = &p->group->procs[i];
 
-		if (wf_steal_allowed(v) && wf_proc_backlog(v) > 1)
+		if (wf_economy_may_steal(
+			    wf_proc_backlog(v), wf_steal_allowed(v), false))
 			return true;
 	}
 	return false;
 }
 
 /*
- * A processor that did not search leaves the other queues to the searchers.
- * The last of these may have stopped before our bit was set, and then it did
- * not see that we sleep: a processor that sees none looks for itself.
+ * Shall p look at the queues of other processors as well?  If it did not search
+ * it leaves them to the searchers.  But the last searcher may have stopped
+ * before the bit of p was set, and then it did not see p asleep: so p looks
+ * itself if it sees no searcher.
  */
 static bool is_last(struct wf_proc *p, bool searched)
 {
@@ -46,8 +44,8 @@ static bool is_last(struct wf_proc *p, bool searched)
 }
 
 /*
- * Have our bit back; false: somebody took it and is about to wake us.  Relaxed:
- * it was set by us, and what it stands for is our own.
+ * Take our bit back; false: a waker took it and is about to wake us.  Relaxed:
+ * we set it, and what it stands for is our own.
  */
 static bool take_bit(struct wf_proc *p)
 {
@@ -59,71 +57,69 @@ static void set_bit(struct wf_proc *p)
 	struct wf_group *g = p->group;
 	uint64_t others;
 
-	/* Nobody would run it: others pass over the queues of a sleeper. */
+	/* The task would stay: others pass over the queues of a sleeper. */
 	wf_debug_assert(wf_proc_backlog(p) == 0,
 		"processor %u falls asleep with %zu tasks in its queues", p->id,
 		wf_proc_backlog(p));
 	/*
-	 * [pair: runq.consume] Thieves that took from us are seen to be awake
-	 * by who sees us sleep (idle/wait_idle.h).
+	 * [pair: runq.consume] A waiter that sees us asleep sees the thieves
+	 * that took from us awake (idle/wait_idle.h).
 	 */
 	(void)wf_load_acq(&p->runq.head);
-	/* [pair: slot.take] The same. */
+	/* [pair: slot.take] So for the thief that took from the slot. */
 	(void)wf_load_acq(&p->slot);
-	/* [pair: park.bit] Who sees it counted sees us as we are. */
+	/* [pair: park.bit] A waiter that sees the count sees all we did. */
 	(void)wf_add_rel(&g->parkings, 1);
-	/* [pair: park.bit] Who takes it sees the processor as we left it. */
+	/* [pair: park.bit] Its waker sees the processor as we left it. */
 	others = wf_or_rel(&g->sleeping, p->bit);
 	/*
 	 * [pair: park.sleep] The bit before the last look at the queues;
-	 * [pair: quiet.idlers] and before the look at who waits for it.
+	 * [pair: wait_idle.idlers] and before the look at the idlers.
 	 */
 	wf_fence_seq();
 	if ((others | p->bit) == g->all)
-		wf_quiet_tell(g->rt);
+		wf_wait_idle_tell(g->rt);
 }
 
 /*
- * A trim of the descriptors is due before until: one of the threads that sleep
- * sees to it, and sleeps on.  It does not get up: for all others it is asleep,
- * and a wake that comes meanwhile waits for one call of the system.
+ * A trim of the descriptors is due before until: one of the sleeping threads
+ * does it, and sleeps on.  Others see it asleep all the time, and a wake that
+ * comes meanwhile waits for one call of the system.  Returns whether it came.
  */
-static wf_noinline void sleep_and_trim(struct wf_thread *t, int64_t until)
+static wf_noinline bool sleep_and_trim(struct wf_thread *t, int64_t until)
 {
 	struct weft_rt *rt = t->rt;
 	int64_t at = wf_fiber_pool_next_trim(&rt->fibers);
+	bool woken = false;
 
 	if (wf_xchg_rlx(&rt->trims, 1) != 0)
-		return;
-	while (at < until && wf_load_rlx(&t->word) == 0)
-		if (wf_os_futex_wait(&t->word, 0, at) == -ETIMEDOUT)
-			at = wf_fiber_pool_trim(&rt->fibers, wf_os_now_ns());
+		return false;
+	while (at < until && !(woken = wf_parker_sleep(&t->parker, at)))
+		at = wf_fiber_pool_trim(&rt->fibers, wf_os_now_ns());
 	wf_store_rlx(&rt->trims, 0);
+	return woken;
 }
 
 /*
- * True when woken; false: nobody did until the first timer, or if there is none
- * for as long as an idle thread stays.
+ * Sleep until woken; false: not until the first timer, or if there is none for
+ * as long as an idle thread stays.  The bit is clear then.
  */
-static bool sleep_on(struct wf_thread *t, int64_t until)
+static bool sleep_until(struct wf_thread *t, int64_t until)
 {
 	bool stays = t->proc->id == 0 || t->rt->linger_ns == INT64_MAX;
 
 	if (until == INT64_MAX && !stays)
 		until = wf_os_now_ns() + t->rt->linger_ns;
-	if (wf_unlikely(wf_fiber_pool_next_trim(&t->rt->fibers) < until))
-		sleep_and_trim(t, until);
-
-	/* [pair: park.word] What our waker did before. */
-	while (wf_load_acq(&t->word) == 0)
-		if (wf_os_futex_wait(&t->word, 0, until) == -ETIMEDOUT &&
-			take_bit(t->proc))
+	if (wf_unlikely(wf_fiber_pool_next_trim(&t->rt->fibers) < until) &&
+		sleep_and_trim(t, until))
+		return true;
+	while (!wf_parker_sleep(&t->parker, until))
+		if (take_bit(t->proc))
 			return false;
-	wf_store_rlx(&t->word, 0);
 	return true;
 }
 
-/* How long our waker's wake took, as a mean over the group. */
+/* Add the time from the wake until now to the mean of the group. */
 static void learn_wake(struct wf_proc *p)
 {
 	_Atomic(uint64_t) *mean = &p->group->wake_ns;
@@ -133,31 +129,31 @@ static void learn_wake(struct wf_proc *p)
 	wf_store_rlx(mean, (uint64_t)(old + (ns - old) / 8));
 }
 
-/* Up again, by whatever way: the bit is clear. */
-static void get_up(struct wf_thread *t, bool woken)
+/* Go on, however it came: the bit is clear.  Returns true, for wf_park. */
+static bool get_up(struct wf_thread *t, bool woken)
 {
 	struct wf_proc *p = t->proc;
 	int64_t now_ns = wf_os_now_ns();
 
 	p->woken = woken;
 	p->alarmed = false;
-	wf_proc_clock(p, now_ns);
-	(void)wf_proc_fire(p, now_ns);
+	(void)wf_serve(p, now_ns);
 	if (woken) {
 		wf_bump(&p->counters.wakes, 1);
 		learn_wake(p);
 	}
-	if (t->rt->monitor.started)
-		wf_monitor_rouse(t->rt);
+	wf_monitor_wake(t->rt);
+	return true;
 }
 
 /*
  * Idle for long, or for good: give the memory back.  The processor goes on
  * sleeping, without a thread; were its bit clear, others would leave the global
- * queue to it.  Should there be work after all, another thread sees to it: the
- * bit may be set by that one by now, so it is not ours to take again.
+ * queue to it.  Should there be work after all, wake another thread: the one
+ * that took over p may have set the bit by now, so it is not ours to take back.
+ * Returns false, for wf_park.
  */
-static void retire(struct wf_thread *t)
+static bool retire(struct wf_thread *t)
 {
 	struct wf_proc *p = t->proc;
 
@@ -166,6 +162,7 @@ static void retire(struct wf_thread *t)
 	set_bit(p);
 	if (work_left(p, true))
 		(void)wf_wake_one(p->group);
+	return false;
 }
 
 /* Shall threads end that find nothing to do? */
@@ -174,50 +171,49 @@ static bool is_over(struct weft_rt *rt)
 	return wf_load_rlx(&rt->quit) && wf_rt_fibers(rt) == 0;
 }
 
-void wf_rt_tell_ended(struct weft_rt *rt)
+/* When a fiber first waits for its time to come; INT64_MAX: none does. */
+static int64_t first_timer(struct wf_proc *p)
 {
-	/* [pair: rt.ended] What ended is counted before. */
-	(void)wf_add_rel(&rt->ended, 1);
-	(void)wf_os_futex_wake(&rt->ended, UINT32_MAX);
+	int64_t next = wf_timers_next(p->timers);
+
+	return next == INT64_MAX ? next : wf_timers_prune(p->timers);
 }
 
-bool wf_park(struct wf_thread *t, bool searched)
+/* Phase 1: p stops searching, and counts as a sleeper. */
+static void begin_sleep(struct wf_proc *p, bool searched)
 {
-	struct wf_proc *p = t->proc;
-	struct weft_rt *rt = t->rt;
-	int64_t until = wf_timers_next(&p->timers);
+	struct weft_rt *rt = p->group->rt;
 
-	if (until != INT64_MAX)
-		until = wf_timers_prune(&p->timers);
 	if (p->woken)
 		wf_bump(&p->counters.wakes_futile, 1);
 	p->woken = false;
 	if (searched)
 		(void)wf_and_rlx(&p->group->searching, ~p->bit);
 	set_bit(p);
-	/* Later the ends of threads are what stop waits for. */
+	/* Once the runtime quits, stop waits for the ends of threads. */
 	if (wf_load_rlx(&rt->stopping) && !wf_load_rlx(&rt->quit))
 		wf_rt_tell_ended(rt);
+}
+
+bool wf_park(struct wf_thread *t, bool searched)
+{
+	struct wf_proc *p = t->proc;
+	int64_t until = first_timer(p);
+
+	begin_sleep(p, searched);
 	if (work_left(p, is_last(p, searched))) {
-		if (take_bit(p)) {
-			get_up(t, false);
-			return true;
-		}
-	} else if (is_over(rt) && take_bit(p)) {
+		if (take_bit(p))
+			return get_up(t, false);
+	} else if (is_over(t->rt) && take_bit(p)) {
 		/* One look decides both: if two differed it would sleep. */
-		retire(t);
-		return false;
+		return retire(t);
 	}
 	wf_bump(&p->counters.parks, 1);
-	if (!sleep_on(t, until)) {
-		if (until != INT64_MAX || work_left(p, true)) {
-			get_up(t, false);
-			p->alarmed = until != INT64_MAX;
-			return true;
-		}
-		retire(t);
-		return false;
-	}
-	get_up(t, true);
+	if (sleep_until(t, until))
+		return get_up(t, true);
+	if (until == INT64_MAX && !work_left(p, true))
+		return retire(t);
+	(void)get_up(t, false);
+	p->alarmed = until != INT64_MAX;
 	return true;
 }

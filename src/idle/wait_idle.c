@@ -11,12 +11,12 @@
 #include "sched/submit.h"
 #include "sched/thread.h"
 
-void wf_quiet_tell(struct weft_rt *rt)
+void wf_wait_idle_tell(struct weft_rt *rt)
 {
-	if (wf_load_rlx(&rt->quiet.idlers) == 0)
+	if (wf_load_rlx(&rt->idle_wait.idlers) == 0)
 		return;
-	(void)wf_add_rlx(&rt->quiet.word, 1);
-	(void)wf_os_futex_wake(&rt->quiet.word, UINT32_MAX);
+	(void)wf_add_rlx(&rt->idle_wait.word, 1);
+	(void)wf_os_futex_wake(&rt->idle_wait.word, UINT32_MAX);
 }
 
 static uint64_t parkings(struct weft_rt *rt)
@@ -24,7 +24,7 @@ static uint64_t parkings(struct weft_rt *rt)
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < rt->group_count; i++)
-		/* [pair: park.bit] Who is counted is seen to have slept. */
+		/* [pair: park.bit] See all that those did that are counted. */
 		n += wf_load_acq(&rt->groups[i].parkings);
 	return n;
 }
@@ -34,7 +34,7 @@ static bool all_sleep(struct weft_rt *rt)
 	for (uint32_t i = 0; i < rt->group_count; i++) {
 		struct wf_group *g = &rt->groups[i];
 
-		/* [pair: park.bit] With all they did before. */
+		/* [pair: park.bit] See all that the sleepers did before. */
 		if (wf_load_acq(&g->sleeping) != g->all)
 			return false;
 	}
@@ -59,15 +59,15 @@ static bool is_quiet(struct weft_rt *rt)
 static int wait_quiet(struct weft_rt *rt, weft_time deadline)
 {
 	for (;;) {
-		uint32_t seen = wf_load_rlx(&rt->quiet.word);
+		uint32_t seen = wf_load_rlx(&rt->idle_wait.word);
 
-		/* [pair: quiet.idlers] One of us sees the other. */
+		/* [pair: wait_idle.idlers] Either sees the other. */
 		wf_fence_seq();
 		if (is_quiet(rt))
 			return 0;
 		if (deadline <= wf_os_now_ns())
 			return -ETIMEDOUT;
-		(void)wf_os_futex_wait(&rt->quiet.word, seen, deadline);
+		(void)wf_os_futex_wait(&rt->idle_wait.word, seen, deadline);
 	}
 }
 
@@ -78,9 +78,9 @@ int weft_rt_wait_idle(weft_rt *rt, weft_time deadline)
 	if (wf_thread_in(rt) != NULL)
 		return -EDEADLK;
 	wf_outside_enter(rt);
-	(void)wf_add_rlx(&rt->quiet.idlers, 1);
+	(void)wf_add_rlx(&rt->idle_wait.idlers, 1);
 	err = wait_quiet(rt, deadline);
-	(void)wf_sub_rlx(&rt->quiet.idlers, 1);
+	(void)wf_sub_rlx(&rt->idle_wait.idlers, 1);
 	wf_outside_leave(rt);
 	return err;
 }

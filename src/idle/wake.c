@@ -1,42 +1,45 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle/wake.c - who is woken for what.
+ * idle/wake.c - which processor is woken for which task.
  */
 #include "idle/wake.h"
 
-#include "os/os.h"
-#include "sched/global.h"
+#include "idle/economy.h"
+#include "idle/groups.h"
+#include "idle/monitor.h"
+#include "idle/parker.h"
 #include "idle/wait_idle.h"
+#include "os/os.h"
+#include "sched/idle.h"
 #include "sched/runtime.h"
 #include "sched/thread.h"
+#include "sched/threads.h"
 
 /*
- * The bit of p was cleared by us.  If it has no thread and cannot get one it
- * goes back to sleep: whoever is awake will do its work.
+ * The caller has cleared the bit of p.  If p has no thread and cannot get one,
+ * it goes back to sleep, and the processors that are awake do its work.
  */
-static bool rouse(struct wf_group *g, struct wf_proc *p)
+static bool get_thread_up(struct wf_group *g, struct wf_proc *p)
 {
 	struct wf_thread *t = wf_load_rlx(&p->thread);
 	int64_t now_ns = wf_os_now_ns();
 
 	wf_store_rlx(&p->woken_ns, now_ns);
-	/* It does this itself when it gets up, but it may have been stopped. */
-	if (wf_policy_of(g)->locks == WEFT_LOCKS_NONE && g->rt->monitor.started)
-		wf_monitor_rouse(g->rt);
+	/* p does this itself when it gets up, but it may have been stopped. */
+	if (wf_policy_of(g)->locks == WEFT_LOCKS_NONE)
+		wf_monitor_wake(g->rt);
 	if (t != NULL) {
-		/* [pair: park.word] The last we do to the thread. */
-		wf_store_rel(&t->word, 1);
-		(void)wf_os_futex_wake(&t->word, 1);
+		wf_parker_wake(&t->parker);
 		return true;
 	}
 	if (wf_thread_ask(g->rt, p, now_ns) == 0)
 		return true;
 	(void)wf_and_rlx(&g->searching, ~p->bit);
-	/* [pair: park.bit] As it was. */
+	/* [pair: park.bit] p is as its last holder left it. */
 	(void)wf_or_rel(&g->sleeping, p->bit);
-	/* [pair: quiet.idlers] Who looked meanwhile saw it awake. */
+	/* [pair: wait_idle.idlers] A waiter may have seen p awake. */
 	wf_fence_seq();
-	wf_quiet_tell(g->rt);
+	wf_wait_idle_tell(g->rt);
 	return false;
 }
 
@@ -52,19 +55,19 @@ static bool wake_lowest(struct wf_group *g, bool *fails)
 		struct wf_proc *p = wf_group_lowest(g, seen & ~tried);
 
 		/*
-		 * [pair: park.bit] The processor as it was left, its thread
-		 * above all, is seen by who wakes it.
+		 * [pair: park.bit] See the processor as its holder left it,
+		 * its thread above all.
 		 */
 		if (!wf_cas_weak_acq(&g->sleeping, &seen, seen & ~p->bit))
 			continue;
 		/*
-		 * If enough search already, p is woken all the same but does
-		 * not search: the searchers stand for it.  Under flare's rule a
+		 * If enough search already, p gets up all the same but does not
+		 * search: the searchers stand for it.  Under flare's rule a
 		 * woken processor serves one task and is never counted.
 		 */
 		if (wf_policy_of(g)->wake != WEFT_WAKE_FLARE)
 			(void)wf_group_enlist(g, p->bit);
-		if (rouse(g, p))
+		if (get_thread_up(g, p))
 			return true;
 		/* No thread can be made for it; another may still have one. */
 		tried |= p->bit;
@@ -74,22 +77,23 @@ static bool wake_lowest(struct wf_group *g, bool *fails)
 	return false;
 }
 
+/* Wake a sleeper of another group for a task in the global queue of g. */
+static bool stand_in(struct wf_group *other, struct wf_group *g)
+{
+	return wf_may_take_global(&other->procs[0], g) &&
+		wake_lowest(other, &(bool){ false });
+}
+
 bool wf_wake_one(struct wf_group *g)
 {
-	struct weft_rt *rt = g->rt;
 	bool fails = false;
 
-	if (wake_lowest(g, &fails))
-		return true;
 	/*
-	 * Who was tried seemed to be awake meanwhile, and a task may have been
-	 * left to it: then somebody of another group looks for it here.
+	 * A sleeper whose thread could not be made seemed to be awake
+	 * meanwhile, and a submitter may have left a task to it.
 	 */
-	for (uint32_t i = 0; fails && i < rt->group_count; i++)
-		if (wf_global_len(g) != 0 && &rt->groups[i] != g &&
-			wake_lowest(&rt->groups[i], &(bool){ false }))
-			return true;
-	return false;
+	return wake_lowest(g, &fails) ||
+		(fails && wf_wake_other_group(g, stand_in));
 }
 
 bool wf_wake_proc(struct wf_proc *p)
@@ -97,10 +101,11 @@ bool wf_wake_proc(struct wf_proc *p)
 	struct wf_group *g = p->group;
 
 	/*
-	 * [pair: park.bit] The processor as it was left, its thread above all,
-	 * is seen by its waker.
+	 * [pair: park.bit] See the processor as its holder left it, its thread
+	 * above all.
 	 */
-	return (wf_and_acq(&g->sleeping, ~p->bit) & p->bit) && rouse(g, p);
+	return (wf_and_acq(&g->sleeping, ~p->bit) & p->bit) &&
+		get_thread_up(g, p);
 }
 
 void wf_wake_all(struct wf_group *g)
@@ -114,7 +119,7 @@ void wf_wake_all(struct wf_group *g)
 	}
 }
 
-/* One of those who search is told that there is work; false: nobody does. */
+/* Take a searcher for a task that is there; false: none searches. */
 static bool claim_searcher(struct wf_group *g)
 {
 	uint64_t seen = wf_load_rlx(&g->searching);
@@ -126,68 +131,70 @@ static bool claim_searcher(struct wf_group *g)
 	return false;
 }
 
-/* Does somebody search who will find a task that is there now? */
-static bool is_searched(struct wf_group *g)
+/* Decide, after the masks of g were added to what is known, and do it. */
+wf_inline void wake_if_worth(
+	struct wf_group *g, struct wf_wake_facts *facts)
 {
-	if (wf_policy_of(g)->wake == WEFT_WAKE_FLARE)
-		return claim_searcher(g);
-	return wf_load_rlx(&g->searching) != 0;
-}
+	enum wf_wake wake;
 
-void wf_wake_for_outside(struct wf_group *g)
-{
-	uint64_t sleeping;
-
-	/* [pair: park.sleep] The task before the look at who sleeps. */
-	wf_fence_seq();
-	sleeping = wf_load_rlx(&g->sleeping);
-	if (sleeping == 0 || is_searched(g))
-		return;
-	if (sleeping != g->all && !wf_load_rlx(&g->coarse))
+	facts->rule = wf_policy_of(g)->wake;
+	facts->all = g->all;
+	facts->sleeping = wf_load_rlx(&g->sleeping);
+	facts->searching = wf_load_rlx(&g->searching);
+	wake = wf_economy_wake(facts);
+	if (wake == WF_WAKE_NONE ||
+		(wake == WF_WAKE_CLAIM && claim_searcher(g)))
 		return;
 	(void)wf_wake_one(g);
 }
 
-void wf_wake_for_push(struct wf_proc *p)
+void wf_wake_for_outside(struct wf_group *g)
+{
+	struct wf_wake_facts facts = { .cause = WF_CAUSE_OUTSIDE };
+
+	/* [pair: park.sleep] The task before the look at the sleepers. */
+	wf_fence_seq();
+	facts.coarse = wf_load_rlx(&g->coarse);
+	wake_if_worth(g, &facts);
+}
+
+/* What a waker knows of the tasks of p. */
+wf_inline struct wf_wake_facts facts_of(
+	struct wf_proc *p, enum wf_cause cause)
 {
 	struct wf_group *g = p->group;
 
-	if (wf_policy_of(g)->wake != WEFT_WAKE_GATE) {
-		/* [pair: park.sleep] The task before the look at who sleeps. */
-		wf_fence_seq();
-	} else if (!wf_is_coarse(p) ||
-		!wf_wake_pays(p, wf_proc_backlog(p) + wf_global_backlog(g))) {
-		return;
-	}
+	return (struct wf_wake_facts){ .cause = cause,
+		.coarse = wf_is_coarse(p),
+		.gate_open = wf_load_rlx(&g->gate_open),
+		.local = wf_proc_backlog(p),
+		.global = wf_global_backlog(g),
+		.mean_ns = wf_load_rlx(&p->mean_ns),
+		.wake_ns = wf_load_rlx(&g->wake_ns) };
+}
+
+void wf_wake_for_push(struct wf_proc *p)
+{
+	struct wf_wake_facts facts;
+
 	/*
 	 * No fence by the gate's rule: should a processor that parks at this
 	 * moment be missed, the monitor finds the backlog.
 	 */
-	if (wf_load_rlx(&g->sleeping) != 0 && !is_searched(g))
-		(void)wf_wake_one(g);
-}
-
-/* Is there more, for another than p? */
-static bool more_for_others(struct wf_proc *p)
-{
-	struct wf_group *g = p->group;
-
-	if (wf_policy_of(g)->wake == WEFT_WAKE_GO)
-		return true;
-	if (wf_is_coarse(p))
-		return wf_proc_backlog(p) + wf_global_backlog(g) > 0;
-	return wf_load_rlx(&g->gate_open) && wf_proc_backlog(p) > 1;
+	if (wf_policy_of(p->group)->wake != WEFT_WAKE_GATE)
+		/* [pair: park.sleep] The task before the look at sleepers. */
+		wf_fence_seq();
+	facts = facts_of(p, WF_CAUSE_PUSH);
+	wake_if_worth(p->group, &facts);
 }
 
 void wf_wake_next(struct wf_proc *p)
 {
-	struct wf_group *g = p->group;
+	struct wf_wake_facts facts;
 
-	if (wf_policy_of(g)->wake != WEFT_WAKE_GATE)
-		/* [pair: park.sleep] Who relied on us slept before. */
+	if (wf_policy_of(p->group)->wake != WEFT_WAKE_GATE)
+		/* [pair: park.sleep] A processor relied on us and sleeps. */
 		wf_fence_seq();
-	if (wf_load_rlx(&g->sleeping) == 0 || wf_load_rlx(&g->searching) != 0)
-		return;
-	if (more_for_others(p))
-		(void)wf_wake_one(g);
+	facts = facts_of(p, WF_CAUSE_FOUND);
+	wake_if_worth(p->group, &facts);
 }

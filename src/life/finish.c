@@ -2,23 +2,30 @@
 /*
  * life/finish.c - the end of a fiber.
  */
-#include "sched/finish.h"
+#include "life/finish.h"
 
-#include "exec/foreign_pool.h"
+#include "base/assert.h"
+#include "sched/foreign.h"
+#include "sched/idle.h"
 #include "life/key.h"
 #include "sched/runtime.h"
-#include "life/scope.h"
 #include "wait/wait.h"
-#include "idle/wake.h"
+
+static void check_scopes(weft_fiber *f)
+{
+	wf_assert(f->scopes == NULL,
+		"fiber %p ended with scope %p, its own, still open", (void *)f,
+		(void *)f->scopes);
+}
 
 wf_may_switch void wf_finish_user(weft_fiber *f)
 {
-	wf_scope_check_end(f);
+	check_scopes(f);
 	wf_keys_end(f);
-	wf_scope_check_end(f);
+	check_scopes(f);
 }
 
-/* Make part 2 what it is in a free descriptor. */
+/* Set part 2 of f to what it is in a free descriptor. */
 static void clean(weft_fiber *f)
 {
 	uint64_t wait = wf_load_rlx(&f->wait);
@@ -28,7 +35,7 @@ static void clean(weft_fiber *f)
 	wf_store_rlx(&f->entry, NULL);
 	wf_store_rlx(&f->waits_for, NULL);
 	wf_store_rlx(&f->waits_on, NULL);
-	wf_store_rlx(&f->cut, 0);
+	wf_store_rlx(&f->cancel, 0);
 	f->own = 0;
 	wf_store_rlx(&f->member, NULL);
 }
@@ -47,21 +54,21 @@ static void release(
 }
 
 /*
- * From a thread that has no processor of rt.  If it is the first to see that
- * memory can be given back, all threads of rt may sleep without a deadline: one
- * is woken, and sleeps again until it is time (idle/park.c).
+ * The caller has no processor of rt.  If f's descriptor is the first that lets
+ * memory go back to the system, all threads of rt may sleep without a deadline:
+ * one is woken, and sleeps again until it is time (idle/park.c).
  */
 static void free_outside(struct weft_rt *rt, weft_fiber *f)
 {
-	bool trims;
+	bool foreign = wf_fiber_is_foreign(f), trims;
 
 	wf_lock(&rt->outside.lock);
 	trims = wf_fiber_pool_next_trim(&rt->fibers) != INT64_MAX;
 	release(&rt->outside.fibers, rt, f);
 	trims = !trims && wf_fiber_pool_next_trim(&rt->fibers) != INT64_MAX;
 	wf_unlock(&rt->outside.lock);
-	if (rt->is_home)
-		wf_home_drop();
+	if (foreign)
+		wf_foreign_pool_drop();
 	else if (wf_unlikely(trims))
 		(void)wf_wake_one(rt->groups);
 }
@@ -78,16 +85,16 @@ void wf_fiber_free(weft_fiber *f)
 }
 
 /*
- * The joiner of f runs next; but if f went through the global queue, with many
- * others, it runs after those that are ready here.  Of many children that are
- * joined in turn most have then ended, and the joiner need not wait for each.
+ * The joiner of f runs next.  But if f went through the global queue with many
+ * others, the joiner runs after the tasks of the local queue: of many children
+ * joined in turn most have ended then, and the joiner need not wait for each.
  */
 static weft_hint hint_for_joiner(uint32_t state)
 {
 	return state & WF_FIBER_AWAY ? WEFT_HINT_DEFAULT : WEFT_HINT_NEXT;
 }
 
-/* f is done, and was joined or detached before that: old is its state then. */
+/* f is done; old, its state before, has JOINED or DETACHED. */
 static wf_noinline void settle_joiner(weft_fiber *f, uint32_t old)
 {
 	if (old & WF_FIBER_DETACHED)
@@ -95,11 +102,11 @@ static wf_noinline void settle_joiner(weft_fiber *f, uint32_t old)
 	else if (wf_waiter_claim(f->joiner))
 		wf_waiter_wake(f->joiner->waiter, hint_for_joiner(old));
 	else
-		/* [pair: fiber.letgo] It gave up; its frame may go. */
+		/* [pair: fiber.letgo] The joiner gave up; its frame may go. */
 		(void)wf_or_rel(&f->state, WF_FIBER_LETGO);
 }
 
-/* Somebody joins, has joined, or will; f is not ours when this returns. */
+/* f has, had or will have a joiner, which owns f when this returns. */
 wf_inline void hand_over(weft_fiber *f, void *result)
 {
 	uint32_t old;
@@ -107,21 +114,22 @@ wf_inline void hand_over(weft_fiber *f, void *result)
 	wf_store_rlx(&f->result, result);
 	/*
 	 * [pair: fiber.done] The joiner sees the result and all that f did, and
-	 * we see its waiter.  If nobody waits yet this is our last access.
+	 * this side sees the joiner's node.  Without a joiner yet this is the
+	 * last access to f.
 	 */
 	old = wf_or_acqrel(&f->state, WF_FIBER_DONE);
 	if (wf_unlikely(old & (WF_FIBER_DETACHED | WF_FIBER_JOINED)))
 		settle_joiner(f, old);
 }
 
-/* The end of one that has a name, a scope or keys, or is detached. */
+/* The end of a fiber that has a name, a scope or keys, or is detached. */
 static wf_noinline wf_may_switch struct wf_thread *finish_used(
 	struct wf_thread *t, weft_fiber *f, void *result)
 {
 	if (is_used(f)) {
 		t->current = f;
 		wf_finish_user(f);
-		t = wf_os_self();
+		t = wf_here();
 		t->current = NULL;
 	}
 	if (wf_load_rlx(&f->state) & WF_FIBER_DETACHED)
@@ -144,9 +152,9 @@ wf_may_switch struct wf_thread *wf_finish_slow(
 	return t;
 }
 
-void wf_finish_abroad(weft_fiber *f, void *result)
+void wf_finish_foreign(weft_fiber *f, void *result)
 {
-	/* [pair: fiber.done] With its descriptor the home may go. */
+	/* [pair: fiber.done] All of f before its descriptor is free. */
 	if (wf_load_acq(&f->state) & WF_FIBER_DETACHED)
 		wf_fiber_free(f);
 	else
@@ -158,7 +166,7 @@ wf_may_switch struct wf_thread *wf_finish_inline(
 {
 	if (wf_unlikely(is_used(f))) {
 		wf_finish_user(f);
-		t = wf_os_self();
+		t = wf_here();
 		clean(f);
 	}
 	if (wf_unlikely(wf_fiber_cls(f) != t->rt->cls))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life/inspect.c - who is running, and what a fiber is doing.
+ * life/inspect.c - the running fiber, and the state of any fiber.
  */
 #include <weft/fiber.h>
 
@@ -12,20 +12,29 @@
 weft_fiber *weft_self(void)
 {
 	struct wf_thread *t = wf_enter();
+	weft_fiber *f = t ? t->current : NULL;
 
-	return t ? t->current : NULL;
+	wf_leave(t);
+	return f;
+}
+
+static bool is_cancelled(struct wf_thread *t, weft_fiber *f)
+{
+	if (f->own & WF_OWN_SHIELD)
+		return false;
+	if (wf_load_rlx(&f->cancel) != 0 || wf_load_rlx(&t->rt->stopping))
+		return true;
+	return (f->own & WF_OWN_LIMIT) && f->limit <= wf_os_now_ns();
 }
 
 bool weft_cancelled(void)
 {
 	struct wf_thread *t = wf_enter();
 	weft_fiber *f = t ? t->current : NULL;
+	bool yes = f != NULL && is_cancelled(t, f);
 
-	if (f == NULL || (f->own & WF_OWN_SHIELD))
-		return false;
-	if (wf_load_rlx(&f->cut) != 0 || wf_load_rlx(&t->rt->stopping))
-		return true;
-	return (f->own & WF_OWN_LIMIT) && f->limit <= wf_os_now_ns();
+	wf_leave(t);
+	return yes;
 }
 
 const char *weft_fiber_name(const weft_fiber *f)
@@ -45,7 +54,7 @@ static weft_fiber_state state_of(weft_fiber *f, const weft_fiber_info *info)
 		return WEFT_FIBER_RUNNABLE;
 	if (info->waits_for == NULL)
 		return WEFT_FIBER_RUNNING;
-	/* Until its commit has published it, it may still run on. */
+	/* Until its commit has published it, its wait may be refused. */
 	if (info->waits_for != wf_suspend_name &&
 		(wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_IDLE)
 		return WEFT_FIBER_RUNNING;
@@ -53,8 +62,8 @@ static weft_fiber_state state_of(weft_fiber *f, const weft_fiber_info *info)
 }
 
 /*
- * Its function: in start until it first leaves its stack, then in entry.  What
- * is read of start counts only if entry was not there afterwards either.
+ * The function of f: in start until f first leaves its stack, then in entry.
+ * The value read from start is good only if entry is still NULL afterwards.
  */
 static void *entry_of(weft_fiber *f)
 {
@@ -63,7 +72,7 @@ static void *entry_of(weft_fiber *f)
 	if (entry != NULL)
 		return entry;
 	fn = wf_load_rlx(&f->start.fn);
-	/* [pair: fiber.entry] start before the second look. */
+	/* [pair: fiber.entry] start before the second look at entry. */
 	wf_fence_acq();
 	entry = wf_load_rlx(&f->entry);
 	return entry != NULL ? entry : fn;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * life/join.c - waiting for a fiber, or running it instead.
+ * life/join.c - wait for a fiber, or run it instead.
  *
- * A child that has not started may be run by its joiner as a call, on the
- * joiner's stack, if the joiner would wait for as long as it takes, both are of
- * one runtime, and the stack has the child's full promise left.  It is claimed
- * like by any thief; its entry in the queue is then dead.
- * While it runs it is the running fiber, and the joiner waits like any other.
+ * A joiner may run a child that has not started as a call, on its own stack, if
+ * it joins without a deadline, both belong to one runtime, and its stack has
+ * room for all that the child was promised.  It claims the child as a thief
+ * would; the child's ticket in the queue is dead then.  While the child runs it
+ * is the running fiber, and the joiner waits.
  *
- * Otherwise the joiner waits until hand_over (life/finish.c) finds it:
+ * Otherwise the joiner waits until hand_over (life/finish.c) wakes it:
  *
  *	joiner				fiber that ends
  *	  arm
@@ -16,8 +16,9 @@
  *	  state |= JOINED	<->	  state |= DONE   [fiber.done]
  *	  settle			  was JOINED: claim, wake
  *
- * A joiner that gives up clears JOINED.  If DONE came before that, the fiber is
- * about to look at the node, whose frame must stay until LETGO says it has.
+ * A joiner that gives up clears JOINED.  If DONE was set before that, the fiber
+ * is about to look at the node: the joiner's frame must stay until the fiber
+ * has set LETGO.
  */
 #include "life/join.h"
 
@@ -29,7 +30,7 @@
 #include "base/limits.h"
 #include "base/units.h"
 #include "os/os.h"
-#include "sched/finish.h"
+#include "life/finish.h"
 #include "sched/global.h"
 #include "sched/pick.h"
 #include "sched/run.h"
@@ -38,7 +39,7 @@
 
 bool wf_join_look(weft_fiber *f)
 {
-	/* [pair: fiber.done] If it is done: with all that it did. */
+	/* [pair: fiber.done] If f is done, see all that it did. */
 	return wf_load_acq(&f->state) & WF_FIBER_DONE;
 }
 
@@ -47,6 +48,16 @@ void wf_join_take(weft_fiber *f, void **result)
 	if (result != NULL)
 		*result = wf_load_rlx(&f->result);
 	wf_fiber_free(f);
+}
+
+struct weft_rt *wf_join_hold(weft_fiber *f, weft_fiber *self)
+{
+	struct weft_rt *rt = wf_fiber_rt(f);
+
+	if (wf_fiber_is_foreign(f) || (self && wf_fiber_rt(self) == rt))
+		return NULL;
+	wf_outside_enter(rt);
+	return rt;
 }
 
 bool wf_join_enlist(weft_fiber *f, struct wf_node *n)
@@ -59,7 +70,7 @@ bool wf_join_enlist(weft_fiber *f, struct wf_node *n)
 			"fiber %p is joined by two at once", (void *)f);
 		if (seen & WF_FIBER_DONE)
 			return !wf_join_look(f);
-		/* [pair: fiber.done] The node is seen by who ends it. */
+		/* [pair: fiber.done] The fiber that ends sees the node. */
 	} while (!wf_cas_weak_rel(&f->state, &seen, seen | WF_FIBER_JOINED));
 	return true;
 }
@@ -72,13 +83,13 @@ bool wf_join_delist(weft_fiber *f, struct wf_node *n)
 	old = wf_and_rlx(&f->state, ~WF_FIBER_JOINED);
 	if (!(old & WF_FIBER_JOINED) || !(old & WF_FIBER_DONE))
 		return false;
-	/* [pair: fiber.letgo] It has looked at our node for the last time. */
+	/* [pair: fiber.letgo] f has looked at n for the last time. */
 	while (!(wf_load_acq(&f->state) & WF_FIBER_LETGO))
 		wf_os_thread_yield();
 	return true;
 }
 
-/* Is the child's promise left below where we are? */
+/* Does the running stack have room for all that f was promised? */
 static inline bool stack_suffices(struct wf_thread *t, weft_fiber *f)
 {
 	const char *here = __builtin_frame_address(0);
@@ -89,35 +100,31 @@ static inline bool stack_suffices(struct wf_thread *t, weft_fiber *f)
 	return here - wf_stack_low(t->stack) >= (ptrdiff_t)promised;
 }
 
-/* So long may a joiner run children as calls while others have not started. */
+/* A joiner gives way after running children as calls for so long. */
 #define WF_JOIN_NS WF_NS_PER_MS
 
-/* With so many joiners that have given way no more turns are waited for. */
+/* More waiting joiners than these do not lengthen the turns below. */
 #define WF_JOIN_WAITING_MAX 5
 
 /*
- * A joiner that runs children as calls must not keep others from running.  Each
- * call is a tick.  Every so often the joiner looks around, as a pick does:
+ * A joiner that runs children as calls must not starve other tasks.  Each call
+ * is a tick.  At its second call, and then after 1, 2, 4 ... more calls, or
+ * sooner if the calls are long (sched/pick.c), the joiner looks around:
  *
- *	A task of the global queue, a yielder or a task that has started runs
- *	when it is the global queue's turn, and the joiner right after it.
+ *	A task of the global queue, a yielder, or a fiber that has started runs
+ *	if it has its turn, and the joiner right after it.
  *
- *	Fibers that have not started are passed over, for WF_JOIN_NS and for
- *	WF_JOIN_CALLS calls at most; then the joiner GIVES WAY.
+ *	Fibers that have not started wait until the joiner has made
+ *	WF_JOIN_CALLS calls or WF_JOIN_NS have passed.  Then it GIVES WAY: it
+ *	yields, and the first fiber of the queue begins.
  *
- * The first look is at the second call and reads the time; the next ones come
- * after 1, 2, 4 ... calls, and sooner if the calls are long (sched/pick.c).
- *
- * To give way is to let the first fiber of the queue begin.  That is a child of
- * the joiner's own, as like as not, the largest part of a tree.  It will give
- * way too, and leave in the queue what it has spawned: a queue that is full of
- * such children sends them to the global queue, where they cannot be run as
- * calls, and the tree becomes ten times as slow.  So joiners that have given
- * way, which wait as yielders, go on before one more fiber begins: for four
- * times as many turns with each that waits, up to 4 ^ WF_JOIN_WAITING_MAX.
- *
- * So a fiber that has not started waits for 1 ms behind one joiner, for 4 ms
- * behind two, and for 1 s behind six or more.
+ * That fiber often is a large subtree of the joiner's own.  It will give way in
+ * turn, and leave its children in the queue until the queue overflows into the
+ * global queue, where a joiner cannot run them as calls: a tree then takes ten
+ * times as long.  So joiners that have given way, which are yielders, go on
+ * before another fiber begins, 4 ^ n turns if n of them wait.  A fiber that has
+ * not started waits 1 ms behind one joiner, 4 ms behind two, and 1 s behind
+ * WF_JOIN_WAITING_MAX + 1 or more.
  */
 static wf_may_switch void give_way(struct wf_thread *t, weft_fiber *self)
 {
@@ -138,8 +145,8 @@ static wf_may_switch void give_way(struct wf_thread *t, weft_fiber *self)
 }
 
 /*
- * self is about to run a child as a call, and it is time to look.  Returns the
- * thread that it is on afterwards.
+ * self is about to run a child as a call, and it is time to look around.
+ * Returns the thread that self is on afterwards.
  */
 static wf_noinline wf_may_switch struct wf_thread *look_around(
 	struct wf_thread *t, weft_fiber *self)
@@ -154,23 +161,26 @@ static wf_noinline wf_may_switch struct wf_thread *look_around(
 	since_ns = t->inlines_ns;
 	if (other != NULL) {
 		wf_yield_to(t, self, other);
-		t = wf_os_self();
+		t = wf_here();
 		t->inlines = inlines;
 		t->inlines_ns = since_ns;
 	}
-	if (inlines >= WF_JOIN_CALLS || now_ns - since_ns >= WF_JOIN_NS)
+	if (inlines >= WF_JOIN_CALLS || now_ns - since_ns >= WF_JOIN_NS) {
 		give_way(t, self);
-	return wf_os_self();
+		t = wf_here();
+	}
+	return t;
 }
 
-/* Run f right here, if it may be. */
+/* Run f as a call; false: that is not possible. */
 static inline bool run_here(
 	struct wf_thread *t, weft_fiber *f, weft_fiber *self, void **result)
 {
 	void *value;
 
-	t->proc->pause--;
-	if (wf_unlikely(++t->inlines == 2 || t->proc->pause <= 1))
+	t->proc->agenda.pause--;
+	if (wf_unlikely(
+		    ++t->inlines == 2 || wf_agenda_is_due(&t->proc->agenda)))
 		t = look_around(t, self);
 	if (!stack_suffices(t, f) || !wf_fiber_claim_handle(f))
 		return false;
@@ -180,7 +190,7 @@ static inline bool run_here(
 	return true;
 }
 
-/* One who waits for a fiber and for nothing else. */
+/* A joiner that waits for one fiber. */
 struct joiner {
 	struct wf_waiter w; /* must be first */
 	struct wf_node node;
@@ -222,7 +232,7 @@ static void check_handle(weft_fiber *f, uint32_t state, const char *call)
 		(void *)f);
 }
 
-static wf_noinline int join(struct wf_thread *t, weft_fiber *f, void **result,
+static int join(struct wf_thread *t, weft_fiber *f, void **result,
 	weft_time deadline, uint32_t state)
 {
 	int err;
@@ -232,7 +242,7 @@ static wf_noinline int join(struct wf_thread *t, weft_fiber *f, void **result,
 		return -EDEADLK;
 	if (state & WF_FIBER_DONE) {
 		wf_join_take(f, result);
-		wf_wait_not();
+		wf_budget_spend();
 		return 0;
 	}
 	err = wait_for(f, deadline);
@@ -241,38 +251,43 @@ static wf_noinline int join(struct wf_thread *t, weft_fiber *f, void **result,
 	return err;
 }
 
-/* A join that has more to do than to take a result. */
-static wf_noinline int join_slow(struct wf_thread *t, weft_fiber *f,
+/* weft_join of a fiber that is not run as a call. */
+static wf_noinline wf_leaves int join_held(struct wf_thread *t, weft_fiber *f,
 	void **result, weft_time deadline, uint32_t state)
 {
-	struct weft_rt *rt = wf_fiber_rt(f);
-	weft_fiber *self = t ? t->current : NULL;
-	int err;
+	struct weft_rt *held = wf_join_hold(f, t ? t->current : NULL);
+	int err = join(t, f, result, deadline, state);
 
-	if (wf_likely(self != NULL && t->rt == rt)) {
-		if ((state & WF_FIBER_FRESH) && deadline == WEFT_FOREVER) {
-			if (run_here(t, f, self, result))
-				return 0;
-			/* It may have given way meanwhile. */
-			t = wf_os_self();
-			/* [pair: fiber.done] As in weft_join. */
-			state = wf_load_acq(&f->state);
-		}
-		return join(t, f, result, deadline, state);
-	}
-	/* A fiber abroad has no runtime that could be stopped. */
-	if (rt->is_home)
-		return join(t, f, result, deadline, state);
-	/* The runtime may be stopped as soon as f has ended, but not freed. */
-	wf_outside_enter(rt);
-	err = join(t, f, result, deadline, state);
-	wf_outside_leave(rt);
+	if (held != NULL)
+		wf_outside_leave(held);
+	wf_leave_here();
 	return err;
 }
 
+/* weft_join of a fiber that is not plainly done. */
+static wf_noinline wf_leaves int join_slow(struct wf_thread *t, weft_fiber *f,
+	void **result, weft_time deadline, uint32_t state)
+{
+	weft_fiber *self = t ? t->current : NULL;
+
+	if (wf_likely(self != NULL && t->rt == wf_fiber_rt(f) &&
+		    (state & WF_FIBER_FRESH) && deadline == WEFT_FOREVER)) {
+		if (run_here(t, f, self, result)) {
+			wf_leave_here();
+			return 0;
+		}
+		/* The joiner may have given way meanwhile. */
+		t = wf_here();
+		/* [pair: fiber.done] If f is done, see all that it did. */
+		state = wf_load_acq(&f->state);
+	}
+	return join_held(t, f, result, deadline, state);
+}
+
 /*
- * Has it ended, with nothing to clean, for a fiber of its own runtime, which
- * has room for the descriptor?  Then to join it is a few loads and stores.
+ * Has f ended, with nothing to clean, is the joiner a fiber of its runtime, and
+ * has the processor room for its descriptor?  Then a join is a few loads and
+ * stores.
  */
 static inline bool is_plainly_done(
 	struct wf_thread *t, weft_fiber *f, uint32_t state)
@@ -285,7 +300,7 @@ static inline bool is_plainly_done(
 int weft_join(weft_fiber *f, void **result, weft_time deadline)
 {
 	struct wf_thread *t = wf_enter();
-	/* [pair: fiber.done] If it is done: with all that it did. */
+	/* [pair: fiber.done] If f is done, see all that it did. */
 	uint32_t state = wf_load_acq(&f->state);
 
 	if (!is_plainly_done(t, f, state))
@@ -293,19 +308,21 @@ int weft_join(weft_fiber *f, void **result, weft_time deadline)
 	if (result != NULL)
 		*result = wf_load_rlx(&f->result);
 	wf_finish_give(&t->proc->fibers, t->rt, f);
-	wf_spend(t, t->current);
+	wf_leave(wf_spend(t, t->current));
 	return 0;
 }
 
 void weft_detach(weft_fiber *f)
 {
+	struct wf_thread *t = wf_enter();
 	/*
-	 * [pair: fiber.done] If it is done, we free it after all it did; if
-	 * not, what it is in may be freed when it ends.
+	 * [pair: fiber.done] If f is done, free it after all that it did.  If
+	 * not, f sees DETACHED when it ends, and all that came before it.
 	 */
 	uint32_t old = wf_or_acqrel(&f->state, WF_FIBER_DETACHED);
 
 	check_handle(f, old, "detach");
 	if (old & WF_FIBER_DONE)
 		wf_fiber_free(f);
+	wf_leave(t);
 }

@@ -3,9 +3,10 @@
  * life/key.c - fiber-local values.
  *
  * A key is a number, from 1 on, and its destructor is in a table of the whole
- * process.  A fiber that has set one has an array of values, as long as the
- * largest key it has set, rounded up; f->keys is that, and its own.  Whoever
- * knows a key was told of it after it was made, so the table needs no order.
+ * process.  A fiber that has set a value has an array of values, f->keys, as
+ * long as the largest key it has set, rounded up.  Only the fiber uses it.  A
+ * caller gets a key after weft_key_create has written the table, so the table
+ * needs no order of its own.
  */
 #include "life/key.h"
 
@@ -20,10 +21,10 @@
 
 #define WF_KEYS_MAX 1024
 
-/* Values of a fiber come by that many. */
+/* The array of values grows by so many. */
 #define WF_KEYS_STEP ((size_t)14)
 
-/* How often destructors may set values again. */
+/* Destructors may set values again; so many rounds are made. */
 #define WF_KEYS_ROUNDS 4
 
 struct values {
@@ -49,23 +50,19 @@ int weft_key_create(weft_key *k, void (*destructor)(void *))
 	return 0;
 }
 
-static weft_fiber *running(void)
-{
-	struct wf_thread *t = wf_enter();
-
-	return t ? t->current : NULL;
-}
-
 void *weft_key_get(weft_key k)
 {
-	weft_fiber *f = running();
+	struct wf_thread *t = wf_enter();
+	weft_fiber *f = t ? t->current : NULL;
 	struct values *v = f ? f->keys : NULL;
 	size_t i = (size_t)k - 1;
+	void *value = v != NULL && i < v->count ? v->value[i] : NULL;
 
-	return v != NULL && i < v->count ? v->value[i] : NULL;
+	wf_leave(t);
+	return value;
 }
 
-/* The values of f, of which there shall be one for i; NULL: no memory. */
+/* The values of f, grown to hold one for i; NULL: no memory. */
 static wf_noinline struct values *grow(weft_fiber *f, size_t i)
 {
 	size_t count = (i / WF_KEYS_STEP + 1) * WF_KEYS_STEP;
@@ -83,10 +80,8 @@ static wf_noinline struct values *grow(weft_fiber *f, size_t i)
 	return v;
 }
 
-int weft_key_set(weft_key k, void *value)
+static int set(weft_fiber *f, size_t i, void *value)
 {
-	weft_fiber *f = running();
-	size_t i = (size_t)k - 1;
 	struct values *v;
 
 	if (f == NULL)
@@ -105,7 +100,19 @@ int weft_key_set(weft_key k, void *value)
 	return 0;
 }
 
-/* Once through all values, whose array may change meanwhile.  Was there one? */
+int weft_key_set(weft_key k, void *value)
+{
+	struct wf_thread *t = wf_enter();
+	int err = set(t ? t->current : NULL, (size_t)k - 1, value);
+
+	wf_leave(t);
+	return err;
+}
+
+/*
+ * Call the destructors of all values once.  They may set values, so that the
+ * array is another one.  True: there was one to call.
+ */
 static wf_may_switch bool destroy(weft_fiber *f)
 {
 	struct values *v;
@@ -117,7 +124,9 @@ static wf_may_switch bool destroy(weft_fiber *f)
 		if (value == NULL || keys.destructor[i] == NULL)
 			continue;
 		v->value[i] = NULL;
+		wf_leave_here();
 		keys.destructor[i](value);
+		(void)wf_enter();
 		found = true;
 	}
 	return found;

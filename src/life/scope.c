@@ -2,41 +2,41 @@
 /*
  * life/scope.c - scopes: trees of fibers, cancelled and awaited as one.
  *
- * A scope lies in a frame of its OWNER.  All scopes that a fiber has open are a
- * chain from f->scopes, the innermost, outwards.  A MEMBER is a fiber started
- * in a scope; from its first instruction to its last it is in the scope's list,
- * by a node in its own frame.
+ * A scope lies in a frame of its OWNER, a fiber.  All scopes that a fiber has
+ * open are a chain from f->scopes, the innermost, outwards.  A MEMBER is a
+ * fiber started in a scope; from its first instruction to its last it is in the
+ * scope's list, by a node in its own frame.
  *
- * The owner's scope_lock guards its chain and all that is in the scopes of it.
- * It lies in a descriptor, not in the scope: so giving it back is never an
- * access to a scope that is gone.  Nobody holds two of them at once.
+ * The owner's scope_lock guards its chain and the scopes in it.  The lock lies
+ * in a descriptor, not in the scope: so an unlock never touches a scope that is
+ * gone.  No thread holds two of these locks at once.
  *
  *	(S1) count is how many members, started or not, and cancellers use the
- *	     scope.  It leaves its chain only when that is 0.
- *	(S2) CANCELLED is set once, by one canceller, who also adds to count and
- *	     may then use next and cursor until it takes that back.
- *	(S3) What is inside of a scope that is cancelled is cancelled too, or a
- *	     canceller is on its way there; but not a SHELTERED scope and what
- *	     is inside of that.
+ *	     scope.  The scope leaves its chain only when count is 0.
+ *	(S2) CANCELLED is set once, by one canceller, which also adds to count
+ *	     and may use next and cursor until it subtracts again.
+ *	(S3) All fibers and scopes inside a cancelled scope are cancelled too,
+ *	     or a canceller is on its way to them; but not a SHELTERED scope
+ *	     and all inside it.
  *
- * A cancellation goes down the tree without recursion: the scopes it has got
- * hold of are a list, to whose end those are added that are found below.
+ * A cancellation goes down the tree without recursion: the canceller has a list
+ * of scopes that it has seized, and adds the scopes it finds below at the end.
  *
- *	cancel				the others
- *	  CANCELLED, count + 1		  open: into the chain; cut: CANCELLED
- *	  each member: mark, and	  start: into the list; CANCELLED: mark
- *	    its scopes into the list	  wait: mark seen?  it does not
- *	  fence, once			  end: out of the list
- *	  each member: end its wait	  close: count 0: out of the chain
- *	  count - 1
+ *	canceller			the other fibers
+ *	  CANCELLED, count + 1		  open: into the chain; then is the
+ *	  each member: mark, and	    fiber cancelled?  CANCELLED
+ *	    its scopes into the list	  start: into the list; CANCELLED?  mark
+ *	  fence, once			  wait: marked?  the wait is refused
+ *	  each member: end its wait	  end: out of the list
+ *	  count - 1			  close: count 0: out of the chain
  *
- * A member's chain is looked at without holding on to the member.  It may have
- * ended, and its descriptor be another fiber; but then its `member' is another
- * scope, or none, as anyone sees who sees a scope in the new chain: the lock
- * that guards it was given back after that.
+ * The canceller looks at a member's chain without holding on to the member.
+ * The member may have ended, and its descriptor may be another fiber.  But then
+ * its `member' is another scope, or NULL, for any thread that sees a scope in
+ * the new chain: the lock that guards the chain was released after that.
  *
- * Deadlines need nothing of this: each wait of a fiber has its limit, if it has
- * one (wait/wait.c).  The owner's is that of its innermost scope.
+ * Deadlines need nothing of this: each wait of a fiber ends at the fiber's
+ * limit (wait/wait.c).  The owner's limit is that of its innermost scope.
  *
  * Reads next: life/cancel.c
  */
@@ -49,13 +49,15 @@
 #include "base/assert.h"
 #include "os/os.h"
 #include "os/spin.h"
-#include "sched/finish.h"
+#include "life/finish.h"
+#include "life/spawn.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
+#include "wait/cancel.h"
 #include "wait/wait.h"
 
 #define WF_SCOPE_CANCELLED 1u
-#define WF_SCOPE_SHELTERED 2u /* what is outside does not reach it */
+#define WF_SCOPE_SHELTERED 2u /* cancelling an outer scope stops here */
 
 struct member {
 	weft_fiber *fiber;
@@ -68,13 +70,13 @@ struct wf_scope {
 	weft_fiber *owner;	/* NULL: closed */
 	struct wf_scope *outer; /* the next in the chain */
 	weft_time limit;	/* its deadline; FOREVER: none */
-	weft_time outer_limit;	/* of the owner, before */
+	weft_time outer_limit;	/* the owner's limit before */
 
 	/* By the owner's scope_lock. */
 	struct member *members; /* that have started, latest first */
 	struct member *cursor;	/* where its canceller goes on */
 	struct wf_scope *next;	/* its canceller's list */
-	struct wf_list closer;	/* who waits in close */
+	struct wf_list closer;	/* the owner, waiting in close */
 	uint64_t count;		/* (S1) */
 	uint32_t flags;
 	int error; /* the first that is not 0 */
@@ -83,18 +85,11 @@ struct wf_scope {
 _Static_assert(sizeof(weft_scope) == 128, "weft_scope is part of the ABI");
 _Static_assert(sizeof(struct wf_scope) <= sizeof(weft_scope), "too large");
 
-/* Scopes that one canceller has got hold of, in order. */
+/* The scopes that one canceller has seized, in order. */
 struct seized {
 	struct wf_scope *first;
 	struct wf_scope **end;
 };
-
-static weft_fiber *running(void)
-{
-	struct wf_thread *t = wf_enter();
-
-	return t ? t->current : NULL;
-}
 
 static bool has_passed(weft_time limit)
 {
@@ -118,7 +113,7 @@ static void set_limit(weft_fiber *f, weft_time limit)
 /* ------------------------------------------------------------------------ */
 /* Cancelling. */
 
-/* Holding the owner's lock: s is not cancelled yet, and now is, by us. */
+/* Holding the owner's lock: cancel s, which is not cancelled yet. */
 static void seize(struct seized *c, struct wf_scope *s)
 {
 	s->flags |= WF_SCOPE_CANCELLED;
@@ -128,7 +123,7 @@ static void seize(struct seized *c, struct wf_scope *s)
 	c->end = &s->next;
 }
 
-/* Holding f's lock: seize the scopes inside of end that are not sheltered. */
+/* Holding f's lock: seize the scopes inside end that are not sheltered. */
 static void seize_until(
 	struct seized *c, weft_fiber *f, const struct wf_scope *end)
 {
@@ -142,7 +137,7 @@ static void seize_until(
 			seize(c, s);
 }
 
-/* One less uses s; who closes it may go on, and we do not touch it again. */
+/* A member or canceller lets go of s, and does not touch it again. */
 static void let_go(struct wf_scope *s)
 {
 	weft_fiber *owner = s->owner;
@@ -156,7 +151,7 @@ static void let_go(struct wf_scope *s)
 		wf_waiter_wake(closer->waiter, WEFT_HINT_NEXT);
 }
 
-/* The next member of s, in whose list we begin anew with the first. */
+/* The next member of s; the first if *begun is false. */
 static struct member *step(struct wf_scope *s, bool *begun)
 {
 	struct member *m = *begun ? s->cursor : s->members;
@@ -179,7 +174,7 @@ static void mark_members(struct seized *c, struct wf_scope *s)
 		m = step(s, &begun);
 		f = m ? m->fiber : NULL;
 		if (f != NULL)
-			wf_cut_mark(f, WF_CUT_MEMBER);
+			wf_cancel_mark(f, WF_CANCEL_MEMBER);
 		wf_spin_unlock(lock);
 		if (f == NULL)
 			return;
@@ -202,7 +197,7 @@ static void wake_members(struct wf_scope *s)
 		wf_spin_lock(lock);
 		m = step(s, &begun);
 		f = m ? m->fiber : NULL;
-		claimed = f != NULL && wf_cut_claim(f);
+		claimed = f != NULL && wf_cancel_claim(f);
 		wf_spin_unlock(lock);
 		if (f == NULL)
 			return;
@@ -211,15 +206,15 @@ static void wake_members(struct wf_scope *s)
 	}
 }
 
-/* Cancel what is in the scopes that were seized; end the wait of top too. */
+/* Cancel all members of the seized scopes; end the wait of top too. */
 static void spread(struct seized *c, weft_fiber *top)
 {
 	struct wf_scope *s, *next;
 
 	for (s = c->first; s != NULL; s = s->next)
 		mark_members(c, s);
-	wf_cut_fence(wf_fiber_rt(top));
-	wf_cut_wake(top);
+	wf_cancel_fence(wf_fiber_rt(top));
+	wf_cancel_wake(top);
 	for (s = c->first; s != NULL; s = s->next)
 		wake_members(s);
 	for (s = c->first; s != NULL; s = next) {
@@ -232,7 +227,7 @@ void wf_scope_cancel_of(weft_fiber *f, uint32_t bit)
 {
 	struct seized c = { .end = &c.first };
 
-	wf_cut_mark(f, bit);
+	wf_cancel_mark(f, bit);
 	wf_spin_lock(&f->scope_lock);
 	seize_until(&c, f, NULL);
 	wf_spin_unlock(&f->scope_lock);
@@ -240,14 +235,14 @@ void wf_scope_cancel_of(weft_fiber *f, uint32_t bit)
 }
 
 /*
- * Holding its owner's lock: seize s, and all that the owner has opened in it;
- * false: it was cancelled before.
+ * Holding its owner's lock: seize s, and all scopes that the owner has opened
+ * in it; false: s was cancelled before.
  */
 static bool begin_cancel(struct seized *c, struct wf_scope *s)
 {
 	if (s->flags & WF_SCOPE_CANCELLED)
 		return false;
-	wf_cut_mark(s->owner, WF_CUT_SCOPE);
+	wf_cancel_mark(s->owner, WF_CANCEL_SCOPE);
 	seize_until(c, s->owner, s);
 	seize(c, s);
 	return true;
@@ -257,6 +252,7 @@ void weft_scope_cancel(weft_scope *scope)
 {
 	struct wf_scope *s = (struct wf_scope *)scope;
 	struct seized c = { .end = &c.first };
+	struct wf_thread *t = wf_enter();
 	weft_fiber *owner = s->owner;
 	bool first;
 
@@ -267,12 +263,13 @@ void weft_scope_cancel(weft_scope *scope)
 	wf_spin_unlock(&owner->scope_lock);
 	if (first)
 		spread(&c, owner);
+	wf_leave(t);
 }
 
 /* ------------------------------------------------------------------------ */
 /* Members. */
 
-/* The running fiber f has begun in s. */
+/* The running fiber f begins in s. */
 static void enter(struct wf_scope *s, struct member *m, weft_fiber *f)
 {
 	weft_fiber *owner = s->owner;
@@ -288,10 +285,10 @@ static void enter(struct wf_scope *s, struct member *m, weft_fiber *f)
 	cancelled = s->flags & WF_SCOPE_CANCELLED;
 	wf_spin_unlock(&owner->scope_lock);
 	if (cancelled)
-		wf_cut_mark(f, WF_CUT_MEMBER);
+		wf_cancel_mark(f, WF_CANCEL_MEMBER);
 }
 
-/* It ends, with result; s is not touched afterwards. */
+/* The member m of s ends, with result; s is not touched afterwards. */
 static void leave(struct wf_scope *s, struct member *m, int result)
 {
 	struct seized c = { .end = &c.first };
@@ -317,7 +314,7 @@ static void leave(struct wf_scope *s, struct member *m, int result)
 	let_go(s);
 }
 
-/* What a member runs; the user's function is its entry. */
+/* The function of a member's fiber; the user's function is its entry. */
 static void member_run(void *arg)
 {
 	struct wf_thread *t = wf_enter();
@@ -328,9 +325,12 @@ static void member_run(void *arg)
 	int result;
 
 	enter(s, &m, f);
+	wf_leave(t);
 	result = fn(arg);
+	(void)wf_enter();
 	wf_finish_user(f);
 	leave(s, &m, result);
+	wf_leave_here();
 }
 
 /* Is f the owner of s, or in it, or in a scope that is? */
@@ -347,31 +347,48 @@ static bool is_inside(weft_fiber *f, const struct wf_scope *s)
 	return false;
 }
 
-int weft_scope_go(weft_scope *scope, int (*fn)(void *), void *arg)
+/* Add a member that has not started to s; false: s is cancelled. */
+static bool add_member(struct wf_scope *s)
 {
-	struct wf_scope *s = (struct wf_scope *)scope;
-	weft_fiber *f = running(), *owner = s->owner;
+	struct wf_spin *lock = &s->owner->scope_lock;
 	bool cancelled;
+
+	wf_spin_lock(lock);
+	cancelled = s->flags & WF_SCOPE_CANCELLED;
+	if (!cancelled)
+		s->count++;
+	wf_spin_unlock(lock);
+	return !cancelled;
+}
+
+static int start(
+	struct wf_scope *s, weft_fiber *f, int (*fn)(void *), void *arg)
+{
 	int err;
 
-	wf_assert(owner != NULL, "weft_scope_go: scope %p is not open",
+	wf_assert(s->owner != NULL, "weft_scope_go: scope %p is not open",
 		(void *)s);
 	if (fn == NULL)
 		return -EINVAL;
 	if (f == NULL || !is_inside(f, s))
 		return -EPERM;
-	wf_spin_lock(&owner->scope_lock);
-	cancelled = s->flags & WF_SCOPE_CANCELLED;
-	if (!cancelled)
-		s->count++;
-	wf_spin_unlock(&owner->scope_lock);
-	if (cancelled)
+	if (!add_member(s))
 		return -ECANCELED;
 	err = has_passed(s->limit) ? -ETIMEDOUT : 0;
 	if (!err)
 		err = wf_spawn_member(s, member_run, (void *)fn, arg);
 	if (err)
 		let_go(s);
+	return err;
+}
+
+int weft_scope_go(weft_scope *scope, int (*fn)(void *), void *arg)
+{
+	struct wf_thread *t = wf_enter();
+	int err = start((struct wf_scope *)scope, t ? t->current : NULL, fn,
+		arg);
+
+	wf_leave(t);
 	return err;
 }
 
@@ -392,23 +409,19 @@ static bool shelter(weft_fiber *f)
 	return true;
 }
 
-/* Holding the lock: what is outside of s is cancelled, and reaches it. */
+/* Holding the lock: is a scope or fiber around s cancelled, and s with it? */
 static bool is_born_cancelled(weft_fiber *f, const struct wf_scope *s)
 {
-	if (wf_fiber_is_cut(f))
+	if (wf_fiber_is_canceled(f))
 		return true;
 	return s->outer != NULL && (s->outer->flags & WF_SCOPE_CANCELLED) &&
 		!(s->flags & WF_SCOPE_SHELTERED);
 }
 
-int weft_scope_open(weft_scope *scope, weft_time deadline)
+static void open_scope(weft_fiber *f, struct wf_scope *s, weft_time deadline)
 {
-	struct wf_scope *s = (struct wf_scope *)scope;
-	weft_fiber *f = running();
 	weft_time outer;
 
-	if (f == NULL)
-		return -EPERM;
 	wf_fiber_use(f);
 	*s = (struct wf_scope){
 		.owner = f,
@@ -426,10 +439,20 @@ int weft_scope_open(weft_scope *scope, weft_time deadline)
 		s->flags |= WF_SCOPE_CANCELLED;
 	f->scopes = s;
 	wf_spin_unlock(&f->scope_lock);
-	return 0;
 }
 
-/* Out of the chain, if nobody uses s any more. */
+int weft_scope_open(weft_scope *scope, weft_time deadline)
+{
+	struct wf_thread *t = wf_enter();
+	weft_fiber *f = t ? t->current : NULL;
+
+	if (f != NULL)
+		open_scope(f, (struct wf_scope *)scope, deadline);
+	wf_leave(t);
+	return f != NULL ? 0 : -EPERM;
+}
+
+/* Take s out of the chain; false: members or cancellers still use it. */
 static bool take_out(weft_fiber *f, struct wf_scope *s)
 {
 	struct wf_scope *outer = s->outer;
@@ -442,13 +465,13 @@ static bool take_out(weft_fiber *f, struct wf_scope *s)
 	f->scopes = outer;
 	while (outer != NULL && !(outer->flags & WF_SCOPE_CANCELLED))
 		outer = outer->outer;
-	if (outer == NULL && wf_load_rlx(&f->cut) & WF_CUT_SCOPE)
-		(void)wf_and_rlx(&f->cut, ~WF_CUT_SCOPE);
+	if (outer == NULL && wf_load_rlx(&f->cancel) & WF_CANCEL_SCOPE)
+		(void)wf_and_rlx(&f->cancel, ~WF_CANCEL_SCOPE);
 	wf_spin_unlock(&f->scope_lock);
 	return true;
 }
 
-/* Who closes a scope. */
+/* The owner, closing a scope. */
 struct closer {
 	struct wf_waiter waiter; /* must be first */
 	struct wf_node node;
@@ -464,7 +487,7 @@ static bool close_commit(struct weft_awaiter *a, weft_fiber *f)
 	waits = s->count != 0;
 	if (waits) {
 		wf_list_add(&s->closer, &w->node);
-		waits = wf_waiter_park(&w->waiter);
+		waits = wf_waiter_publish(&w->waiter);
 		if (!waits)
 			wf_list_remove(&s->closer, &w->node);
 	}
@@ -497,20 +520,18 @@ static int outcome(weft_fiber *f, const struct wf_scope *s)
 	return has_passed(s->limit) ? -ETIMEDOUT : 0;
 }
 
-int weft_scope_close(weft_scope *scope)
+static wf_may_switch int close_scope(weft_fiber *f, struct wf_scope *s)
 {
-	struct wf_scope *s = (struct wf_scope *)scope;
-	weft_fiber *f = running();
 	bool waited = false;
 	struct closer w;
 
 	check_close(f, s);
 	wf_node_open(&w.node, &w.waiter);
 	while (!take_out(f, s))
-		if (wf_wait_firm(&w.waiter, close_commit, "scope", s) == 0)
+		if (wf_wait_shielded(&w.waiter, close_commit, "scope", s) == 0)
 			waited = true;
 	if (!waited)
-		wf_wait_not();
+		wf_budget_spend();
 	set_limit(f, s->outer_limit);
 	if (s->flags & WF_SCOPE_SHELTERED)
 		f->own &= ~WF_OWN_SHELTER;
@@ -518,9 +539,12 @@ int weft_scope_close(weft_scope *scope)
 	return outcome(f, s);
 }
 
-void wf_scope_check_end(weft_fiber *f)
+int weft_scope_close(weft_scope *scope)
 {
-	wf_assert(f->scopes == NULL,
-		"fiber %p ended with scope %p, its own, still open", (void *)f,
-		(void *)f->scopes);
+	struct wf_thread *t = wf_enter();
+	int err = close_scope(
+		t ? t->current : NULL, (struct wf_scope *)scope);
+
+	wf_leave_here();
+	return err;
 }

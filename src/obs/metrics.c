@@ -17,7 +17,7 @@ static void add_proc(weft_metrics *m, struct wf_proc *p)
 	uint64_t global = wf_load_rlx(&c->runs_global);
 	uint64_t stolen = wf_load_rlx(&c->runs_stolen);
 	uint64_t others = lifo + global + stolen;
-	/* Last, and never less: each of the others is a tick too. */
+	/* Read last, and at least others: each of those is a tick too. */
 	uint64_t ticks = wf_load_rlx(&c->ticks);
 
 	if (ticks < others)
@@ -26,7 +26,7 @@ static void add_proc(weft_metrics *m, struct wf_proc *p)
 	m->runs_lifo += lifo;
 	m->runs_global += global;
 	m->runs_stolen += stolen;
-	/* What came from nowhere else is not counted a second time. */
+	/* A run from the local queue is counted as a tick only. */
 	m->runs_local += ticks - others;
 	m->runs_inline += wf_load_rlx(&c->runs_inline);
 	m->steals += wf_load_rlx(&c->steals);
@@ -47,7 +47,7 @@ static void add_proc(weft_metrics *m, struct wf_proc *p)
 	m->threads += wf_load_rlx(&p->thread) != NULL;
 }
 
-/* Into the caller's struct, which may be older or newer than ours. */
+/* Copy m to the caller's struct, which may be of an older or newer weft. */
 static int give(weft_metrics *out, size_t size, const weft_metrics *m)
 {
 	size_t known = wf_min_size(size, sizeof(*m));

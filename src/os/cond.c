@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/cond.c - when somebody waits.
+ * os/cond.c - the condition variable of threads: its slow paths.
  */
 #include "os/cond.h"
 
@@ -19,16 +19,17 @@ void wf_cond_wait(struct wf_cond *c, struct wf_lock *l)
 		c->called--;
 }
 
-/* Holding l; somebody waits, and for n == 1 has not been called. */
+/* Holding l; there is a waiter, and for n == 1 one that is not called yet. */
 void wf_cond_wake_unlock(struct wf_cond *c, struct wf_lock *l, uint32_t n)
 {
 	c->called = n == 1 ? c->called + 1 : c->waiters;
 	/*
-	 * Relaxed: who reads it holds the lock, or is the kernel, which looks
-	 * at it and queues the sleeper in one step as seen by our wake.
+	 * Relaxed: its readers hold the lock, except the kernel.  The kernel
+	 * compares the word and queues the sleeper in one step, as our wake
+	 * sees it.
 	 */
 	wf_store_rlx(&c->word, wf_load_rlx(&c->word) + 1);
 	wf_unlock(l);
-	/* The memory may be gone by now; its address is all that is used. */
+	/* The memory may be freed by now; only its address is used. */
 	(void)wf_os_futex_wake(&c->word, n);
 }

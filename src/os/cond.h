@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/cond.h - wait, holding a lock, until somebody has changed something.
+ * os/cond.h - a condition variable of threads, used with a wf_lock.
  *
- * All-zero is valid; there is no destroy.  A condition goes with one struct
- * wf_lock, and who signals holds it: so all but one word are plain fields, and
- * a signal that nobody waits for costs one comparison.
+ * A zeroed condition is valid; there is no destroy.  A condition goes with one
+ * struct wf_lock, and a signaller holds that lock.  So all fields but one are
+ * plain, and a signal without a waiter costs one comparison.
  *
  *	waiters	threads between the unlock and the lock of their wait
- *	called	how many of them a signal has called that are not back yet; too
- *		few costs a system call, but it must not be too many: then one
- *		would sleep that nobody wakes
+ *	called	waiters that a signal has called and that have not returned;
+ *		too low costs a system call; too high is a bug: then a waiter
+ *		sleeps and no signal wakes it
  *	word	changes with each signal that wakes
  *
- *	who waits			who signals
+ *	waiter				signaller
  *	  (lock held) waiters + 1	  (lock held) is waiters > called?
  *	  seen = word			  called + 1, word + 1
  *	  unlock			  unlock
@@ -20,13 +20,14 @@
  *	  lock
  *	  waiters - 1, called - 1
  *
- * Each call brings one back: it wakes somebody, or else all who waited when it
- * was made had not gone to sleep yet, and will not because the word changed.
- * Who comes back without a call takes one off another's; that is too few.  A
- * wait may end for no reason, so look again.
+ * Each call makes one waiter return.  Either it wakes a sleeper; or no waiter
+ * was asleep when the call was made, and none of them will sleep, because the
+ * word has changed.  A waiter that returns without a call subtracts another
+ * waiter's call, so called becomes too low.  A wait may end without a reason,
+ * so test the condition in a loop.
  *
- * Signals unlock, and afterwards pass only an address to the futex: whoever
- * gets the lock next may free the memory it is in.
+ * A signaller unlocks, and afterwards passes only an address to the futex: the
+ * next holder of the lock may free the memory.
  */
 #ifndef WF_OS_COND_H
 #define WF_OS_COND_H
@@ -38,21 +39,23 @@
 #include "os/lock.h"
 
 struct wf_cond {
-	_Atomic(uint32_t) word;		/* written by the lock */
-	uint32_t waiters;		/* by the lock */
-	uint32_t called;		/* by the lock; <= waiters */
+	_Atomic(uint32_t) word;		/* written under the lock */
+	uint32_t waiters;		/* under the lock */
+	uint32_t called;		/* under the lock; <= waiters */
 };
 
-/* Holding l: sleep without it until signalled, or woken for no reason. */
+/*
+ * Holding l: release it, sleep until signalled (or without a reason), lock l.
+ */
 void wf_cond_wait(struct wf_cond *c, struct wf_lock *l);
 
-/* The slow part of what follows; n is 1 or all. */
+/* The slow part of the two functions below; n is 1 or all. */
 #define WF_COND_ALL INT32_MAX
 void wf_cond_wake_unlock(struct wf_cond *c, struct wf_lock *l, uint32_t n);
 
 /*
- * Holding l: unlock it, and wake one of those who wait by then: all must wait
- * for the same.
+ * Holding l: unlock it and wake one waiter.  All waiters must wait for the same
+ * condition.
  */
 static inline void wf_cond_signal_unlock(struct wf_cond *c, struct wf_lock *l)
 {
@@ -63,8 +66,8 @@ static inline void wf_cond_signal_unlock(struct wf_cond *c, struct wf_lock *l)
 }
 
 /*
- * Holding l: unlock it, and wake all who wait.  Those who were called are woken
- * too: by now their call could wake one who came later.
+ * Holding l: unlock it and wake all waiters, also those that were called: by
+ * now their call could wake a waiter that came later.
  */
 static inline void wf_cond_broadcast_unlock(
 	struct wf_cond *c, struct wf_lock *l)

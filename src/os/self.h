@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/self.h - who am I: one word per thread.
+ * os/self.h - one word per thread, which names the thread to the library.
  */
 #ifndef WF_OS_SELF_H
 #define WF_OS_SELF_H
@@ -8,11 +8,12 @@
 #include "base/compiler.h"
 
 /*
- * NULL until set; set returns what it was.
+ * The word of the calling thread.  NULL until it is set; set returns the old
+ * value.
  *
- * Never by the compiler's own means: it must not carry the address of a
- * thread-local across a switch.  So it is a call, or where every call counts an
- * instruction that the compiler cannot see through.
+ * The compiler must not carry the address of a thread-local variable across a
+ * switch.  So reading the word is a call or, on x86-64, for speed, an
+ * instruction into which the compiler cannot see.
  */
 #if defined(__x86_64__) && !defined(WEFT_SIM)
 extern wf_hidden _Thread_local void *wf_os_self_word;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/time.c - points in time for users.
+ * os/time.c - weft_now and weft_after.
  */
 #include <weft/time.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue/batch.h - tasks linked by next_, moved between queues as one.
+ * queue/batch.h - a list of tasks, linked by next_, that moves as a whole.
  *
- * All-zero is empty.  A batch has one owner; last->next_ means nothing.
+ * A zeroed batch is empty.  A batch has one owner; last->next_ is undefined.
  */
 #ifndef WF_QUEUE_BATCH_H
 #define WF_QUEUE_BATCH_H
@@ -32,7 +32,7 @@ static inline void wf_batch_add(struct wf_batch *b, weft_task *task)
 	b->last = task;
 }
 
-/* Move all of more behind what b holds; more is then empty. */
+/* Move all tasks of more to the end of b; more is then empty. */
 static inline void wf_batch_append(struct wf_batch *b, struct wf_batch *more)
 {
 	if (more->count == 0)
@@ -46,7 +46,7 @@ static inline void wf_batch_append(struct wf_batch *b, struct wf_batch *more)
 	*more = (struct wf_batch){ 0 };
 }
 
-/* Take the oldest; NULL if there is none. */
+/* Take the oldest task; NULL if there is none. */
 static inline weft_task *wf_batch_take(struct wf_batch *b)
 {
 	weft_task *task = b->first;
@@ -58,7 +58,7 @@ static inline weft_task *wf_batch_take(struct wf_batch *b)
 	return task;
 }
 
-/* Before all others: it was taken a moment ago. */
+/* Put back, as the oldest, a task that was just taken. */
 static inline void wf_batch_put_back(struct wf_batch *b, weft_task *task)
 {
 	task->next_ = b->first;
@@ -68,7 +68,7 @@ static inline void wf_batch_put_back(struct wf_batch *b, weft_task *task)
 }
 
 /* Move the first n tasks, 0 < n <= count, into head, which was empty. */
-static inline void wf_batch_cut(
+static inline void wf_batch_split(
 	struct wf_batch *b, size_t n, struct wf_batch *head)
 {
 	weft_task *last = b->first;

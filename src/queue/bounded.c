@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue/bounded.c - a bounded queue of cells that take turns.
+ * queue/bounded.c - a bounded queue whose cells have turn numbers.
  */
 #include "queue/bounded.h"
 
@@ -19,8 +19,9 @@ void wf_bounded_init(
 }
 
 /*
- * Claim the next index of a side: the first whose cell has turn index + ahead.
- * NULL if the cell is a lap behind, that is full for a push, empty for a pop.
+ * Claim the next index of a side: the first one whose cell has the turn index +
+ * ahead.  NULL if the cell is one lap behind: the queue is full for a push,
+ * empty for a pop.
  */
 static struct wf_bounded_cell *claim(struct wf_bounded *q,
 	_Atomic(uint64_t) *side, uint64_t ahead, uint64_t *index)
@@ -30,17 +31,17 @@ static struct wf_bounded_cell *claim(struct wf_bounded *q,
 	for (;;) {
 		struct wf_bounded_cell *cell = &q->cells[i & q->mask];
 		/*
-		 * [pair: bounded.turn] Who handed the cell on is done with
-		 * it: a pop sees the task, a push does not overwrite one that
-		 * is still being read.
+		 * [pair: bounded.turn] The thread that handed the cell on is
+		 * done with it: a pop sees the task, a push does not overwrite
+		 * a task that is still being read.
 		 */
 		int64_t off = (int64_t)(wf_load_acq(&cell->turn) - i - ahead);
 
 		if (off < 0)
 			return NULL;
 		/*
-		 * [pair: bounded.empty] That we took it, and all we did before,
-		 * is seen by who finds nothing left.
+		 * [pair: bounded.empty] A thread that finds the queue empty
+		 * sees that we took the last task, and all we did before.
 		 */
 		if (off > 0) {
 			i = wf_load_rlx(side);
@@ -59,7 +60,7 @@ bool wf_bounded_push(struct wf_bounded *q, weft_task *task)
 	if (cell == NULL)
 		return false;
 	cell->task = task;
-	/* [pair: bounded.turn] The task before the turn of the pop. */
+	/* [pair: bounded.turn] Store the task before the turn of the pop. */
 	wf_store_rel(&cell->turn, i + 1);
 	return true;
 }
@@ -73,7 +74,9 @@ weft_task *wf_bounded_pop(struct wf_bounded *q)
 	if (cell == NULL)
 		return NULL;
 	task = cell->task;
-	/* [pair: bounded.turn] Our read before the turn of the next push. */
+	/*
+	 * [pair: bounded.turn] Read the task before the turn of the next push.
+	 */
 	wf_store_rel(&cell->turn, i + q->mask + 1);
 	return task;
 }

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue/bounded.h - one bounded queue for a whole group, as flare has it.
+ * queue/bounded.h - one bounded queue for a whole group, as in flare.
  *
- * Anyone pushes, anyone pops, first in first out.  Each cell carries a turn
- * number that says whose move it is:
+ * Any thread pushes, any thread pops, first in first out.  Each cell has a turn
+ * number that says which operation may use it next:
  *
  *	turn == i	free for the push of task i
  *	turn == i + 1	holds task i
  *	turn == i + cap	free again: task i was popped, next is i + cap
  *
  * A push claims the next index by compare-and-swap, fills the cell, and hands
- * it on by the turn; a pop likewise.  A full queue refuses: the caller keeps
- * the task and puts it elsewhere, it never spins.
+ * it on by storing the turn.  A pop claims, reads and hands on in the same way.
+ * A full queue refuses: the caller keeps the task and puts it elsewhere; it
+ * never spins.
  *
  * Progress.  No lock, and no thread waits for another inside a call.  But a
- * thread that freezes between its claim and its turn holds that one cell: pops
- * report the queue empty there, pushes report it full a lap later, until it
- * goes on.  queue/inbox.h has no such place.
+ * thread that stops between its claim and its turn holds that one cell: until
+ * it continues, pops report the queue empty there, and pushes report it full a
+ * lap later.  queue/inbox.h does not have this weakness.
  *
  * Reads next: queue/inject.h, the unbounded queue that is the default.
  */
@@ -37,7 +38,7 @@
 
 struct wf_bounded_cell {
 	_Atomic(uint64_t) turn;
-	weft_task *task;		/* by whoever's turn it is */
+	weft_task *task;		/* of the operation whose turn it is */
 };
 
 struct wf_bounded {
@@ -48,21 +49,21 @@ struct wf_bounded {
 };
 
 /*
- * Make an empty queue in the caller's memory: capacity, a power of two from
- * WF_BOUNDED_CAP_MIN on, is the number of cells.
+ * Make an empty queue in the caller's memory: capacity, a power of two of at
+ * least WF_BOUNDED_CAP_MIN, is the number of cells.
  */
 void wf_bounded_init(
 	struct wf_bounded *q, struct wf_bounded_cell *cells, uint64_t capacity);
 
-/* Append task.  Anyone.  False: full, the task is still the caller's. */
+/* Append task.  Any thread.  False: full, the task is still the caller's. */
 bool wf_bounded_push(struct wf_bounded *q, weft_task *task);
 
-/* Take the oldest task; NULL if there is none.  Anyone. */
+/* Take the oldest task; NULL if there is none.  Any thread. */
 weft_task *wf_bounded_pop(struct wf_bounded *q);
 
 /*
- * Roughly how many tasks there are; exact if nobody is active.  0: who took the
- * last one, and all it did before, is seen.
+ * About how many tasks there are; exact if no other thread uses the queue.  On
+ * 0 the caller sees everything that the taker of the last task did before.
  */
 static inline size_t wf_bounded_len(struct wf_bounded *q)
 {

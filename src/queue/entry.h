@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue/entry.h - what a local queue holds: a task, or a ticket for one.
+ * queue/entry.h - an entry of a local queue: a task, or a ticket for one.
  *
- * An entry owns its task: who takes the entry runs the task.  A ticket, marked
- * by the lowest bit, does not: the task may have been run by other means, and
- * its memory reused for another task of the same kind, so who takes the ticket
- * must claim the task first and drop the ticket if that fails (it is dead).  A
- * number in the highest byte tells tickets for different uses of one memory
- * apart; it comes round again, so it is no proof.  Nothing but local queues and
- * slots ever holds a ticket, and only tasks at addresses below 2^56 have them.
+ * An entry owns its task: the taker of the entry runs the task.  A ticket,
+ * marked by the lowest bit, does not own it: another thread may have run the
+ * task, and its memory may serve another task of the same kind.  So the taker
+ * of a ticket must claim the task first, and drop the ticket if that fails (the
+ * ticket is dead).  The highest byte has a number that differs between tickets
+ * for different uses of one memory; it wraps around, so equal numbers prove
+ * nothing.  Only local queues and slots hold tickets, and only tasks at
+ * addresses below 2^56 have them.
  */
 #ifndef WF_QUEUE_ENTRY_H
 #define WF_QUEUE_ENTRY_H
@@ -18,10 +19,10 @@
 
 #include <weft/task.h>
 
-/* 0 is no entry. */
+/* 0 means: no entry. */
 typedef uintptr_t wf_entry;
 
-/* Try to become the one who runs the task; false: the ticket is dead. */
+/* Claim the right to run the task of a ticket; false: the ticket is dead. */
 typedef bool wf_claim_fn(wf_entry ticket);
 
 #define WF_TICKET ((uintptr_t)1)
@@ -32,7 +33,7 @@ static inline wf_entry wf_entry_of(weft_task *task)
 	return (uintptr_t)task;
 }
 
-/* A ticket for one use of the memory of task: any number. */
+/* A ticket for one use of task's memory; use is any number. */
 static inline wf_entry wf_entry_ticket(weft_task *task, uint8_t use)
 {
 	return (uintptr_t)task | WF_TICKET |

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue/fair_share.h - how much one processor takes of what belongs to all.
+ * queue/fair_share.h - how many tasks a processor takes from the global queue.
  */
-#ifndef WF_QUEUE_SHARE_H
-#define WF_QUEUE_SHARE_H
+#ifndef WF_QUEUE_FAIR_SHARE_H
+#define WF_QUEUE_FAIR_SHARE_H
 
 #include <stddef.h>
 
@@ -11,9 +11,9 @@
 
 /*
  * The fair share of count waiting tasks among sharers processors: rounded up,
- * so that one of few is taken, and at most max, so that it fits.
+ * so that at least one is taken, and at most max, so that they fit.
  */
-static inline size_t wf_share(size_t count, size_t sharers, size_t max)
+static inline size_t wf_fair_share(size_t count, size_t sharers, size_t max)
 {
 	size_t share = count / sharers + (count % sharers != 0);
 

@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "queue/fair_share.h"
 
-/* A link to the batch below. */
+/* Mark a link that leads to the batch below. */
 static weft_task *below(weft_task *top)
 {
 	return (weft_task *)((uintptr_t)top | 1);
@@ -33,9 +33,10 @@ void wf_inbox_push(struct wf_inbox *inbox, struct wf_batch *batch)
 	do {
 		batch->last->next_ = below(top);
 		/*
-		 * [pair: inbox.in] The tasks and their links before the word
-		 * by which a taker finds them.  (If top was taken and pushed
-		 * again meanwhile no harm is done: it is the top again.)
+		 * [pair: inbox.in] Store the tasks and their links before the
+		 * word by which a taker finds them.  (If top was taken and
+		 * pushed again meanwhile, that is harmless: it is the top
+		 * again.)
 		 */
 	} while (!wf_cas_weak_rel(&inbox->in, &top, batch->first));
 	*batch = (struct wf_batch){ 0 };
@@ -60,15 +61,16 @@ static struct wf_batch in_order(weft_task *newest)
 	return chain;
 }
 
-/* All of one inbox, in order. */
+/* Take all tasks of one inbox, in order. */
 static struct wf_batch take_all(struct wf_inbox *from)
 {
 	weft_task *first = NULL;
 
 	if (wf_load_rlx(&from->out) != NULL)
 		/*
-		 * [pair: inbox.out] The chain's links as they were stored;
-		 * [pair: inbox.empty] and that we took it is seen with it.
+		 * [pair: inbox.out] See the chain's links as they were stored;
+		 * [pair: inbox.empty] a thread that finds the inbox empty sees
+		 * all we did before.
 		 */
 		first = wf_xchg_acqrel(&from->out, NULL);
 	if (first != NULL)
@@ -77,15 +79,16 @@ static struct wf_batch take_all(struct wf_inbox *from)
 	if (wf_load_rlx(&from->in) == NULL)
 		return (struct wf_batch){ 0 };
 	/*
-	 * [pair: inbox.in] The batches' links as they were pushed;
-	 * [pair: inbox.empty] and that we took them is seen with it.
+	 * [pair: inbox.in] See the batches' links as they were pushed;
+	 * [pair: inbox.empty] a thread that finds the inbox empty sees all we
+	 * did before.
 	 */
 	return in_order(wf_xchg_acqrel(&from->in, NULL));
 }
 
 /*
- * Cut n tasks off the chain, or as many as there are: the count of a chain
- * taken from out may be another chain's, so its end is marked by NULL.
+ * Split n tasks, or as many as there are, off the chain.  The chain ends with
+ * NULL, because its count may be that of another chain.
  */
 static struct wf_batch cut(weft_task *first, size_t n, weft_task **rest)
 {
@@ -116,8 +119,8 @@ size_t wf_inbox_take(struct wf_inbox *mine, struct wf_inbox *from,
 		return 0;
 	if (all.last != NULL)
 		all.last->next_ = NULL;
-	share = wf_share(all.count, sharers, max);
-	/* The count may say 0 of a chain that is there. */
+	share = wf_fair_share(all.count, sharers, max);
+	/* The count may be 0 though the chain is not empty. */
 	some = cut(all.first, share > 0 ? share : 1, &left);
 	n = some.count;
 	if (left != NULL) {
@@ -125,7 +128,7 @@ size_t wf_inbox_take(struct wf_inbox *mine, struct wf_inbox *from,
 			"a processor puts its rest only where nothing is");
 		wf_store_rlx(
 			&mine->out_count, all.count > n ? all.count - n : 1);
-		/* [pair: inbox.out] The links of the rest before the word. */
+		/* [pair: inbox.out] Store the links before the word. */
 		wf_store_rel(&mine->out, left);
 		*rest = true;
 	}

@@ -11,13 +11,13 @@ void wf_inject_push(struct wf_inject *q, struct wf_batch *batch)
 {
 	wf_debug_assert(batch->count > 0, "an empty batch cannot be pushed");
 	wf_lock(&q->back_lock);
-	/* [pair: inject.pushed] All that was done before. */
+	/* [pair: inject.pushed] Show all that was done before. */
 	wf_store_rel(&q->pushed, wf_load_rlx(&q->pushed) + batch->count);
 	wf_batch_append(&q->back, batch);
 	wf_unlock(&q->back_lock);
 }
 
-/* Holding front_lock, front being empty: the back becomes the front. */
+/* Holding front_lock, with front empty: move all of back to front. */
 static void turn(struct wf_inject *q)
 {
 	wf_lock(&q->back_lock);
@@ -39,8 +39,8 @@ size_t wf_inject_take(struct wf_inject *q, size_t max, struct wf_batch *out)
 	if (n > 1 && q->fetch != NULL)
 		q->fetch(q->front.first, n);
 	if (n > 0)
-		wf_batch_cut(&q->front, n, &some);
-	/* [pair: inject.taken] Their push, which we saw, is seen too (I2). */
+		wf_batch_split(&q->front, n, &some);
+	/* [pair: inject.taken] Show their push too, which we saw (I2). */
 	wf_store_rel(&q->taken, wf_load_rlx(&q->taken) + n);
 	wf_unlock(&q->front_lock);
 	wf_batch_append(out, &some);

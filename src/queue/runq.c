@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue/runq.c - taking many at once from the local queue, without a lock.
+ * queue/runq.c - take many entries at once from the local queue, lock-free.
  *
- * A thief copies first and takes afterwards: if head has moved meanwhile, the
- * copy is thrown away.  The owner may take first and read afterwards, because
- * nobody else writes its slots.
+ * A thief copies entries first and takes them afterwards: if head has moved
+ * meanwhile, it discards the copy.  The owner may take first and read
+ * afterwards, because only the owner writes its slots.
  *
- * Stealing goes straight into the thief's own ring, behind its tail, where
- * nobody looks before tail moves.  A thief of the thief is no danger: it reads
- * only up to the tail it saw.
+ * A thief copies straight into its own ring, behind its tail, where no thread
+ * reads before tail moves.  A thief that steals from this thief does no harm:
+ * it reads only up to the tail it saw.
  */
 #include "queue/runq.h"
 
@@ -27,8 +27,8 @@ void wf_runq_init(
 }
 
 /*
- * The entries a taker sees: how many, from index *h on.  It looks again if the
- * two indices do not fit together: somebody was faster.
+ * The entries a taker sees: returns how many, from index *h on.  Looks again if
+ * the two indices do not fit together, because another taker was faster.
  */
 static size_t look(struct wf_runq *q, uint64_t *h)
 {
@@ -37,20 +37,20 @@ static size_t look(struct wf_runq *q, uint64_t *h)
 	do {
 		*h = wf_load_rlx(&q->head);
 		/*
-		 * [pair: runq.publish] The slots below tail, and the tasks in
-		 * them, are seen as they were when tail was stored.
+		 * [pair: runq.publish] See the slots below tail, and the tasks
+		 * in them, as they were when tail was stored.
 		 */
 		n = wf_load_acq(&q->tail) - *h;
 	} while (n > q->mask + 1);
 	return (size_t)n;
 }
 
-/* Make the copied entries [h, h + n) ours; false: somebody was faster. */
+/* Take the copied entries [h, h + n); false: another taker was faster. */
 static bool take(struct wf_runq *q, uint64_t h, size_t n)
 {
 	/*
-	 * [pair: runq.consume] Our reads of the slots end before the owner
-	 * sees that they are free.
+	 * [pair: runq.consume] Our reads of the slots end before the owner sees
+	 * that they are free.
 	 */
 	return wf_cas_rel(&q->head, &h, h + n);
 }
@@ -74,7 +74,9 @@ wf_entry wf_runq_steal(struct wf_runq *to, struct wf_runq *from, bool lone,
 		wf_runq_copy(to, from, h, n - 1);
 	} while (!take(from, h, n));
 	if (n > 1)
-		/* [pair: runq.publish] As in push, for all of them. */
+		/*
+		 * [pair: runq.publish] Store the slots before tail, as in push.
+		 */
 		wf_store_rel(&to->tail, t + n - 1);
 	*moved = n;
 	return first;
@@ -102,7 +104,7 @@ size_t wf_runq_offload(struct wf_runq *q, wf_claim_fn *claim, size_t most,
 	uint64_t h = wf_load_rlx(&q->head);
 	size_t n;
 
-	/* Relaxed, as in pop: slots and tail are the owner's own. */
+	/* Relaxed, as in pop: only the owner writes slots and tail. */
 	do {
 		n = wf_runq_half((size_t)(t - h), true, most);
 		if (n == 0)
@@ -118,12 +120,13 @@ size_t wf_runq_sift(struct wf_runq *q, wf_claim_fn *fresh)
 	uint64_t h = wf_load_rlx(&q->head);
 
 	/*
-	 * Take everything, then push what is left.  Index t + i is the slot of
-	 * index h + i or one before it, so nothing is overwritten unread.
+	 * Take all entries, then push back those that stay.  Index t + i is the
+	 * slot of index h + i or one before it, so no entry is overwritten
+	 * before it is read.
 	 */
 	/*
-	 * [pair: runq.consume] As in wf_runq_room: thieves that took some since
-	 * the queue was full have read their slots.
+	 * [pair: runq.consume] Thieves that took entries since the queue was
+	 * full have read their slots, as in wf_runq_room.
 	 */
 	while (!wf_cas_acq(&q->head, &h, t))
 		continue;
@@ -134,25 +137,9 @@ size_t wf_runq_sift(struct wf_runq *q, wf_claim_fn *fresh)
 		if (!wf_entry_is_ticket(e) || fresh(e))
 			wf_store_rlx(&q->slots[to++ & q->mask], e);
 	}
-	/* [pair: runq.publish] As in push, for all of them. */
+	/* [pair: runq.publish] Store the slots before tail, as in push. */
 	wf_store_rel(&q->tail, to);
 	return (size_t)(to - t);
-}
-
-void wf_runq_mix(struct wf_runq *q, struct wf_random *r)
-{
-	uint64_t h = wf_load_rlx(&q->head), t = wf_load_rlx(&q->tail);
-
-	/* Who lets thieves in again makes these stores known to them. */
-	for (uint64_t n = t - h; n > 1; n--) {
-		uint64_t at = h + wf_random_below(r, (uint32_t)n);
-		_Atomic(wf_entry) *one = &q->slots[at & q->mask];
-		_Atomic(wf_entry) *last = &q->slots[(h + n - 1) & q->mask];
-		wf_entry e = wf_load_rlx(one);
-
-		wf_store_rlx(one, wf_load_rlx(last));
-		wf_store_rlx(last, e);
-	}
 }
 
 bool wf_runq_check(struct wf_runq *q)
@@ -167,7 +154,7 @@ bool wf_runq_check(struct wf_runq *q)
 	return true;
 }
 
-/* The inline ones, for tables. */
+/* The inline functions, for the table. */
 static bool push(struct wf_runq *q, wf_entry e)
 {
 	return wf_runq_push(q, e);

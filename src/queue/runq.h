@@ -2,9 +2,9 @@
 /*
  * queue/runq.h - a processor's own run queue: bounded, first in first out.
  *
- * Roles.  The OWNER (whoever holds the processor) pushes, pops and offloads.
- * ANYONE steals and grabs.  Only the owner writes slots and tail; whoever moves
- * head by compare-and-swap has taken what it passed.
+ * Roles.  The OWNER (the holder of the processor) pushes, pops and offloads.
+ * ANY thread steals and grabs.  Only the owner writes slots and tail; a thread
+ * that moves head by compare-and-swap has taken the entries that head passed.
  *
  * Invariants.
  *	(Q1) 0 <= tail - head <= capacity; both only grow.  They are 64 bits
@@ -24,17 +24,17 @@
  *
  * What a reader will wrongly assume: that a thief sees head <= tail.  It reads
  * two words at two times; a difference below 0 or above the capacity only means
- * that it looked too late, and the compare-and-swap would have failed.
+ * that it looked too late, and its compare-and-swap would have failed.
  *
- * First in, first out, but for wf_runq_mix.
+ * Entries are taken first in, first out.
  *
  * Pushing costs no locked instruction, popping one.
  *
- * There are two implementations on the same struct: this one, lock-free, and
- * queue/runq_locked.h under a lock, to compare with.  struct wf_runq_ops lists
- * what both offer; use one of them throughout the life of a queue.
+ * There are two implementations on one struct: this one, lock-free, and
+ * queue/runq_locked.h under a lock, for comparison.  struct wf_runq_ops lists
+ * the operations of both; use one implementation for the whole life of a queue.
  *
- * Reads next: queue/inject.h, where what does not fit goes.
+ * Reads next: queue/inject.h, for the tasks that do not fit.
  */
 #ifndef WF_QUEUE_RUNQ_H
 #define WF_QUEUE_RUNQ_H
@@ -45,7 +45,6 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
-#include "base/random.h"
 #include "os/lock.h"
 #include "queue/batch.h"
 #include "queue/entry.h"
@@ -54,13 +53,13 @@
 #define WF_RUNQ_CAP_MAX 65536
 
 struct wf_runq {
-	/* Part 1: moved by whoever takes. */
+	/* Part 1: moved by every taker. */
 	_Atomic(uint64_t) head wf_aligned(WF_FALSE_SHARING);
-	struct wf_lock lock;		/* the locked variant's only */
+	struct wf_lock lock;		/* used by the locked variant only */
 
 	/* Part 2: written by the owner, read by all. */
 	_Atomic(uint64_t) tail wf_aligned(WF_FALSE_SHARING);
-	uint64_t head_seen;		/* owner only: head is here or past */
+	uint64_t head_seen;		/* owner only: a former value of head */
 	uint64_t mask;			/* capacity - 1; fixed */
 	_Atomic(wf_entry) *slots;	/* fixed */
 };
@@ -85,7 +84,7 @@ extern const struct wf_runq_ops wf_runq_ops;
 void wf_runq_init(
 	struct wf_runq *q, _Atomic(wf_entry) *slots, uint64_t capacity);
 
-/* Roughly how many entries there are; exact if nobody else is active. */
+/* About how many entries there are; exact if no other thread is active. */
 static inline size_t wf_runq_len(struct wf_runq *q)
 {
 	int64_t n = (int64_t)(wf_load_rlx(&q->tail) - wf_load_rlx(&q->head));
@@ -93,7 +92,7 @@ static inline size_t wf_runq_len(struct wf_runq *q)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* The oldest entry, which may be gone by now; 0: none.  Owner. */
+/* The oldest entry, which may be taken by now; 0: none.  Owner. */
 static inline wf_entry wf_runq_peek(struct wf_runq *q)
 {
 	uint64_t h = wf_load_rlx(&q->head);
@@ -107,9 +106,9 @@ static inline wf_entry wf_runq_peek(struct wf_runq *q)
 static inline size_t wf_runq_room(struct wf_runq *q, uint64_t tail)
 {
 	/*
-	 * [pair: runq.consume] Who moved head has read the slots it passed.
-	 * Were this relaxed, our next store into one of them could be seen by
-	 * that thief, who would run the new entry in place of the old (Q2).
+	 * [pair: runq.consume] A thief that moved head has read the slots it
+	 * passed.  Were this relaxed, that thief could see our next store into
+	 * one of them, and run the new entry in place of the old one (Q2).
 	 */
 	q->head_seen = wf_load_acq(&q->head);
 	return (size_t)(q->mask + 1 - (tail - q->head_seen));
@@ -124,20 +123,20 @@ static inline bool wf_runq_push(struct wf_runq *q, wf_entry e)
 		return false;
 	wf_store_rlx(&q->slots[t & q->mask], e);
 	/*
-	 * [pair: runq.publish] The slot, and the task it points to, before the
-	 * index that lets a thief read them.
+	 * [pair: runq.publish] Store the slot, and the task it points to,
+	 * before the index that lets a thief read them.
 	 */
 	wf_store_rel(&q->tail, t + 1);
 	return true;
 }
 
-/* The next one may be needed soon; or it is what was there a lap ago. */
+/* Prefetch entry h, which may be needed soon, or the entry a lap before it. */
 static inline void wf_runq_expect(struct wf_runq *q, uint64_t h)
 {
 	wf_prefetch((void *)wf_load_rlx(&q->slots[h & q->mask]));
 }
 
-/* Pop, when it is known that nobody else takes meanwhile.  Owner. */
+/* Pop, when no other thread can take at the same time.  Owner. */
 static inline wf_entry wf_runq_pop_alone(struct wf_runq *q)
 {
 	uint64_t h = wf_load_rlx(&q->head);
@@ -157,7 +156,7 @@ static inline wf_entry wf_runq_pop(struct wf_runq *q)
 	uint64_t t = wf_load_rlx(&q->tail);
 	uint64_t h = wf_load_rlx(&q->head);
 
-	/* Relaxed: what is in the slots was put there by this thread. */
+	/* Relaxed: this thread has written the slots. */
 	while (h != t) {
 		wf_entry e = wf_load_rlx(&q->slots[h & q->mask]);
 
@@ -170,36 +169,38 @@ static inline wf_entry wf_runq_pop(struct wf_runq *q)
 }
 
 /*
- * Take the older half of from: one entry is the result, to run now, the others
+ * Take the older half of from.  One entry is the result, to run now; the others
  * go to the tail of to, whose owner is the caller.  The half is rounded down,
- * so that a single entry stays with its owner, unless lone is true.  Never more
- * than most, at least 1, or than to has room for.  Returns 0 if there was
- * nothing to take; *moved is how many entries left from, the result included.
+ * so that a single entry stays with its owner, unless lone is true.  Takes at
+ * most `most', which is at least 1, and no more than to has room for.  Returns
+ * 0 if there was nothing to take; *moved is how many entries left from, the
+ * result included.
  */
 wf_entry wf_runq_steal(struct wf_runq *to, struct wf_runq *from, bool lone,
 	size_t most, size_t *moved);
 
-/* Take up to max of the oldest entries into out.  Anyone.  How many. */
+/*
+ * Take up to max of the oldest entries into out.  Any thread.  Returns how
+ * many.
+ */
 size_t wf_runq_grab(struct wf_runq *q, wf_entry *out, size_t max);
 
 /*
- * Take the older half (rounded up), but not more than most, at least 1, and
- * append its tasks to out.  Tickets are claimed first; those that are dead are
- * dropped.  Owner.  How many entries left the queue: 0 only if it was empty.
+ * Take the older half (rounded up), but at most `most', which is at least 1,
+ * and append its tasks to out.  Claims tickets first, and drops those that are
+ * dead.  Owner.  Returns how many entries left the queue: 0 only if it was
+ * empty.
  */
 size_t wf_runq_offload(struct wf_runq *q, wf_claim_fn *claim, size_t most,
 	struct wf_batch *out);
 
 /*
- * Drop the tickets whose task `fresh' says was started already; all others keep
- * their order.  Owner, the queue being full.  How many are left.
+ * Drop the tickets whose task was started already, as `fresh' says; all others
+ * keep their order.  Owner, with a full queue.  Returns how many are left.
  */
 size_t wf_runq_sift(struct wf_runq *q, wf_claim_fn *fresh);
 
-/* Put what is there into a random order.  Owner, while nobody else takes. */
-void wf_runq_mix(struct wf_runq *q, struct wf_random *r);
-
-/* Do the invariants hold?  Only when nobody else is active. */
+/* Whether the invariants hold.  Only while no other thread is active. */
 bool wf_runq_check(struct wf_runq *q);
 
 #endif

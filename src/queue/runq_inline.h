@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * queue/runq_inline.h - what the two implementations of the run queue share.
+ * queue/runq_inline.h - helpers of both implementations of the run queue.
  */
-#ifndef WF_QUEUE_RUNQ_PRIV_H
-#define WF_QUEUE_RUNQ_PRIV_H
+#ifndef WF_QUEUE_RUNQ_INLINE_H
+#define WF_QUEUE_RUNQ_INLINE_H
 
 #include "base/units.h"
 #include "queue/runq.h"
 
-/* Half of len entries, up: rounded up; at most most. */
+/* Half of len entries, rounded up if `up'; at most `most'. */
 static inline size_t wf_runq_half(size_t len, bool up, size_t most)
 {
 	return wf_min_size(up ? len - len / 2 : len / 2, most);
 }
 
-/* Append the tasks of entries [at, at + n), which are ours, to out. */
+/*
+ * Append the tasks of entries [at, at + n), which the caller has taken, to out.
+ */
 static inline void wf_runq_link(struct wf_runq *q, uint64_t at, size_t n,
 	wf_claim_fn *claim, struct wf_batch *out)
 {

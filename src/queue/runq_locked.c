@@ -3,7 +3,7 @@
  * queue/runq_locked.c - the local run queue under a lock.
  *
  * The fields are atomic because the lock-free variant needs it and because
- * wf_runq_len reads them without the lock; here all orders come from the lock.
+ * wf_runq_len reads them without the lock; here the lock gives all orders.
  */
 #include "queue/runq_locked.h"
 
@@ -81,7 +81,9 @@ wf_entry wf_runq_locked_steal(struct wf_runq *to, struct wf_runq *from,
 	return first;
 }
 
-/* The owner alone writes slots, so it may link after it has unlocked. */
+/*
+ * Only the owner writes slots, so it may link the tasks after it has unlocked.
+ */
 size_t wf_runq_locked_offload(struct wf_runq *q, wf_claim_fn *claim,
 	size_t most, struct wf_batch *out)
 {

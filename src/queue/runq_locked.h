@@ -2,10 +2,10 @@
 /*
  * queue/runq_locked.h - the local run queue under a lock, for comparison.
  *
- * Same struct, same meaning, same roles as queue/runq.h; every operation holds
- * the queue's lock for as long as it touches head or tail, at most for a copy
+ * Struct, operations and roles are those of queue/runq.h.  Every operation
+ * holds the queue's lock as long as it touches head or tail, at most for a copy
  * of half a queue.  A thief holds only its victim's lock while it copies, so no
- * two locks are ever held at once.
+ * thread ever holds two locks.
  */
 #ifndef WF_QUEUE_RUNQ_LOCKED_H
 #define WF_QUEUE_RUNQ_LOCKED_H

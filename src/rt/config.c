@@ -2,6 +2,8 @@
 /*
  * rt/config.c - the configuration: defaults, ranges, and what was wrong.
  */
+#include "rt/config.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +13,9 @@
 #include "base/limits.h"
 #include "os/os.h"
 #include "queue/runq.h"
-#include "sched/policy.h"
-#include "sched/runtime.h"
+#include "rt/policy.h"
+#include "sched/group.h"
+#include "stack/class.h"
 
 #define WF_CONFIG_WORKERS_MAX 4096
 #define WF_CONFIG_MANY 1000000

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rt/policy.c - policies: their words, and which of them can be.
+ * rt/policy.c - the words for policies, and which policies are valid.
  */
-#include "sched/policy.h"
+#include "rt/policy.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "queue/bounded.h"
 #include "queue/runq_locked.h"
+#include "sched/policy.h"
 
 #define WF_POLICY_CHOICES 3
 #define WF_POLICY_BOUNDED_MAX ((uint32_t)1 << 20)
@@ -71,7 +72,7 @@ const struct wf_runq_ops *wf_policy_runq(const weft_policy *p)
 					    : &wf_runq_ops;
 }
 
-/* What depends on more than one field. */
+/* Check the capacity, and fields that restrict each other. */
 static int check_together(const weft_policy *p, char *why, size_t why_bytes)
 {
 	uint32_t cells = p->bounded_capacity;
@@ -85,7 +86,7 @@ static int check_together(const weft_policy *p, char *why, size_t why_bytes)
 			cells, WF_BOUNDED_CAP_MIN, WF_POLICY_BOUNDED_MAX);
 		return -EINVAL;
 	}
-	if (p->locks == WEFT_LOCKS_NONE && wf_policy_is_apart(p)) {
+	if (p->locks == WEFT_LOCKS_NONE && wf_policy_pushes(p)) {
 		snprintf(why, why_bytes,
 			"policy.locks is lock-free, and that goes only with "
 			"policy.queue ws and policy.local atomic");
@@ -110,7 +111,7 @@ int wf_policy_check(const weft_policy *p, char *why, size_t why_bytes)
 	return check_together(p, why, why_bytes);
 }
 
-/* The dimension that has this word, and the word's value; NULL: none. */
+/* The dimension that has this word, and its value; NULL: none has it. */
 static const struct dimension *find(
 	const char *word, size_t bytes, uint32_t *value)
 {
@@ -127,7 +128,7 @@ static const struct dimension *find(
 	return NULL;
 }
 
-/* "'x' is no policy; the words are ..." */
+/* Write that the word is unknown, and all words that are known. */
 static void list_words(
 	const char *word, size_t bytes, char *why, size_t why_bytes)
 {
@@ -145,7 +146,7 @@ static void list_words(
 	}
 }
 
-/* One word into p; seen: which fields were said before. */
+/* Set the field of one word in p; seen: a bit for each field set before. */
 static int parse_word(weft_policy *p, const char *word, size_t bytes,
 	uint32_t *seen, char *why, size_t why_bytes)
 {

@@ -2,17 +2,15 @@
 /*
  * sched/policy.h - the choices a runtime was started with.
  *
- * The default pays nothing for there being others: no choice is looked at where
- * it runs.  What would go another way under another policy is kept from the
- * fast paths by what these look at anyhow:
+ * The default policy pays nothing for the others: fast paths do not read the
+ * policy.  They branch on words that they read anyhow, and these words send the
+ * other policies to slow paths:
  *
- *	a push		by the flags of the processor (coarse, sched/proc.h):
- *			WF_APART, fixed, sends it to wf_push_flagged
- *	WEFT_HINT_NEXT	by a slot that is never empty (WF_SLOT_SHUT)
- *	a pick		by `shared' (sched/handshake.h), which is then fixed too
+ *	a push	push_flags (sched/proc.h): WF_PUSH_POLICY, WF_PUSH_SLOTLESS
+ *	a pick	shared (sched/handshake.h), which is then always set
  *
- * and how much is stolen, taken or offloaded, and who is woken, is decided in
- * functions that are called seldom.
+ * Functions that are called seldom read the policy itself: how much is stolen,
+ * taken or offloaded, and which processor is woken.
  *
  * Reads next: sched/global.h, the global queue in its forms.
  */
@@ -23,13 +21,6 @@
 #include <stddef.h>
 
 #include <weft/policy.h>
-
-#include "base/compiler.h"
-#include "queue/runq.h"
-
-/* Is every field one of its enum?  If not, why says which; -EINVAL. */
-wf_must_check int wf_policy_check(
-	const weft_policy *p, char *why, size_t why_bytes);
 
 /* Do all ready tasks wait in the global queue? */
 static inline bool wf_policy_is_global(const weft_policy *p)
@@ -43,22 +34,19 @@ static inline bool wf_policy_yields_global(const weft_policy *p)
 	return wf_policy_is_global(p) || p->locks == WEFT_LOCKS_NONE;
 }
 
-/* Must pushes go another way than the default's? */
-static inline bool wf_policy_is_apart(const weft_policy *p)
+/* Does a push take another way than in the default policy? */
+static inline bool wf_policy_pushes(const weft_policy *p)
 {
 	return wf_policy_is_global(p) || p->local == WEFT_LOCAL_MUTEX;
 }
 
-/* Must a processor's queue always be open to thieves? */
-static inline bool wf_policy_shares(const weft_policy *p)
+/* Are local queues always open to thieves? */
+static inline bool wf_policy_is_open(const weft_policy *p)
 {
-	return wf_policy_is_apart(p) || p->locks == WEFT_LOCKS_NONE;
+	return wf_policy_pushes(p) || p->locks == WEFT_LOCKS_NONE;
 }
 
-/* The operations of local queues. */
-const struct wf_runq_ops *wf_policy_runq(const weft_policy *p);
-
-/* At most so many are stolen, offloaded. */
+/* At most so many tasks are stolen, or offloaded, at once. */
 static inline size_t wf_policy_steal(const weft_policy *p)
 {
 	return p->steal == WEFT_STEAL_ONE ? 1 : SIZE_MAX;

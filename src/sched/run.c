@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched/run.c - the loop, and every switch there is.
+ * sched/run.c - the loop, and the ways in which a fiber leaves its stack.
  */
 #include "sched/run.h"
 
@@ -10,12 +10,12 @@
 #include "os/os.h"
 #include "queue/resubmit_check.h"
 #include "sched/finish.h"
+#include "sched/foreign.h"
 #include "sched/pick.h"
-#include "sched/switch.h"
 #include "sched/runtime.h"
-#include "sched/handshake.h"
 #include "sched/submit.h"
-#include "exec/foreign.h"
+#include "sched/switch.h"
+#include "sched/yielders.h"
 
 const char wf_suspend_name[] = "suspend";
 
@@ -31,7 +31,7 @@ struct wf_stack *wf_loop_prepare(struct wf_thread *t, unsigned cls,
 	return stack;
 }
 
-/* Nobody is on the stack that was left. */
+/* Give back the stack that was left: nothing runs on it. */
 static void settle_spent(struct wf_thread *t)
 {
 	struct wf_stack_cache *stacks = &t->proc->stacks;
@@ -43,8 +43,8 @@ static void settle_spent(struct wf_thread *t)
 }
 
 /*
- * The fiber that left commits, and only then can its successor run: the
- * successor may take for granted that the fiber is off its stack.
+ * Call the commit of the fiber that left, and only then make its successor
+ * ready: the successor may rely on it that the fiber is off its stack.
  */
 static weft_fiber *settle_given(struct wf_thread *t)
 {
@@ -74,7 +74,7 @@ wf_noinline weft_fiber *wf_settle(struct wf_thread *t, enum wf_after after)
 wf_may_switch void wf_go_on(struct wf_thread *t, weft_fiber *f, weft_task *next)
 {
 	wf_own_stack(t, f);
-	(void)wf_go_on_here(t, f, next);
+	(void)wf_go_on_inline(t, f, next);
 }
 
 wf_may_switch struct wf_thread *wf_go_on_busy(
@@ -118,20 +118,20 @@ static wf_noinline wf_may_switch int suspend_for_next(
 {
 	weft_task *task = choose_next(t, a);
 
-	return wf_suspend_here(t, f, a, task,
+	return wf_suspend_inline(&t, f, a, task,
 		t->successor != NULL ? WF_AFTER_GIVE : WF_AFTER_COMMIT);
 }
 
 wf_may_switch int wf_suspend(
 	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a)
 {
-	if (wf_unlikely(t->visitor))
-		return wf_visit_suspend(t, f, a);
+	if (wf_unlikely(t->foreign))
+		return wf_foreign_suspend(t, f, a);
 	wf_own_stack(t, f);
 	if (wf_unlikely(a->next != NULL))
 		return suspend_for_next(t, f, a);
-	return wf_suspend_here(
-		t, f, a, wf_pick_quick(t->proc), WF_AFTER_COMMIT);
+	return wf_suspend_inline(
+		&t, f, a, wf_pick_quick(t->proc), WF_AFTER_COMMIT);
 }
 
 wf_may_switch void wf_yield_for(
@@ -141,7 +141,7 @@ wf_may_switch void wf_yield_for(
 
 	wf_store_rlx(&f->ready_us, p->clock_us);
 	if (wf_likely(wf_take_begin(p))) {
-		/* Until whoever arrives ends it: f is not off its stack yet. */
+		/* The side that arrives ends it: f is still on its stack. */
 		wf_yielders_add(p, &f->task);
 	} else {
 		wf_take_end(p);
@@ -155,8 +155,8 @@ wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f)
 {
 	weft_task *next;
 
-	if (wf_unlikely(t->visitor)) {
-		wf_visit_yield(t, f);
+	if (wf_unlikely(t->foreign)) {
+		wf_foreign_yield(t, f);
 		return;
 	}
 	next = wf_pick_quick(t->proc);
@@ -175,8 +175,8 @@ wf_may_switch void wf_yield_to(
 	wf_go_on(t, f, task);
 }
 
-/* Call the function of a fiber that has not started. */
-static void *call(struct wf_thread *t, weft_fiber *f)
+/* Leave, and call the function of a fiber that has not started. */
+static wf_leaves void *call(struct wf_thread *t, weft_fiber *f)
 {
 	void *fn = wf_load_rlx(&f->start.fn), *arg = f->start.arg;
 
@@ -189,7 +189,7 @@ static void *call(struct wf_thread *t, weft_fiber *f)
 	return NULL;
 }
 
-/* As wf_run_inline, for a joiner without exceptions. */
+/* wf_run_inline for a joiner without exceptions. */
 wf_inline void *run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by)
 {
 	void *result;
@@ -205,8 +205,8 @@ wf_inline void *run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by)
 }
 
 /*
- * The joiner's exceptions are not the child's.  It gets them back on the thread
- * on which the child ended.
+ * Keep the joiner's exceptions from the child.  The joiner gets them back on
+ * the thread on which the child ended.
  */
 static wf_may_switch void *run_inline_busy(
 	struct wf_thread *t, weft_fiber *f, weft_fiber *by)
@@ -214,7 +214,7 @@ static wf_may_switch void *run_inline_busy(
 	struct wf_cxx taken = wf_cxx_take(t->cxx);
 	void *result = run_inline(t, f, by);
 
-	t = wf_os_self();
+	t = wf_here();
 	wf_cxx_put(t->cxx, taken);
 	return result;
 }
@@ -226,7 +226,7 @@ void *wf_run_inline(struct wf_thread *t, weft_fiber *f, weft_fiber *by)
 	return run_inline(t, f, by);
 }
 
-/* Leave this stack, to which nobody comes back, for another. */
+/* Leave the stack here for another, and never come back to it. */
 static wf_may_switch void leave_for_good(struct wf_thread *t,
 	struct wf_stack *here, struct wf_context *to, struct wf_san *to_san)
 {
@@ -240,7 +240,7 @@ static wf_may_switch void leave_for_good(struct wf_thread *t,
 	wf_assert(false, "a stack that was given back runs");
 }
 
-/* Begin a loop on a stack of class cls, with task in hand; this one is done. */
+/* Leave the stack here for a new loop, on one of class cls, that runs task. */
 static void move(struct wf_thread *t, struct wf_stack *here, unsigned cls,
 	weft_task *task)
 {
@@ -257,8 +257,8 @@ static void resume(struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
 }
 
 /*
- * Run one fiber, which has no stack or one of its own, from the loop here.  The
- * result is the thread we are on afterwards.
+ * Run one fiber, which has no stack or one of its own, from the loop here.
+ * Returns the thread that the loop is on afterwards.
  */
 wf_inline struct wf_thread *run_fiber(
 	struct wf_thread *t, struct wf_stack *here, weft_fiber *f)
@@ -279,7 +279,7 @@ wf_inline struct wf_thread *run_fiber(
 	return t;
 }
 
-/* We are on a clean stack: first do what those who left want done. */
+/* The loop begins on a clean stack: do AFTER for the side that left. */
 static void arrive_clean(struct wf_thread *t, struct wf_stack *here)
 {
 	weft_task *task = t->handed;
@@ -299,7 +299,7 @@ static void arrive_clean(struct wf_thread *t, struct wf_stack *here)
 
 static void loop(void *arg)
 {
-	struct wf_thread *t = wf_enter();
+	struct wf_thread *t = wf_here();
 	struct wf_stack *here = t->stack;
 
 	(void)arg;
@@ -316,7 +316,7 @@ static void loop(void *arg)
 			t = run_fiber(t, here, wf_fiber_of(task));
 		} else {
 			wf_leave(t);
-			wf_twice_leave(task);
+			wf_resubmit_leave(task);
 			task->run(task);
 			t = wf_enter();
 		}
@@ -333,42 +333,52 @@ wf_may_switch void wf_loop_begin(struct wf_thread *t, weft_task *task)
 	wf_san_left(&t->san_left, &t->san);
 	wf_san_leave(&t->san, &t->stack->san);
 	wf_context_switch(&t->own, &at);
-	/* The same thread: nothing moves what is on its own stack. */
+	/* The caller is still on t: a thread's own stack never moves. */
 	wf_san_arrive(&t->san, t->san_left);
 	t->after = WF_AFTER_NOTHING;
 }
 
-int weft_suspend(struct weft_awaiter *a)
+static wf_may_switch int suspend(
+	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a)
 {
-	struct wf_thread *t = wf_enter();
-	weft_fiber *f = t ? t->current : NULL;
-	uint32_t budget;
+	uint32_t budget = t->budget;
 	int refused;
 
-	if (f == NULL)
-		return -EPERM;
-	budget = t->budget;
 	wf_fiber_use(f);
-	wf_fiber_note(f, wf_suspend_name, a, wf_thread_clock(t));
+	wf_fiber_note(f, wf_suspend_name, a, wf_proc_time(t->proc));
 	refused = wf_suspend(t, f, a);
 	wf_store_rlx(&f->waits_for, NULL);
-	/* To be refused is not a wait: the budget is what it was, less one. */
+	/* A refusal is not a wait: the budget is what it was, less one. */
 	if (refused) {
-		t = wf_os_self();
+		t = wf_here();
 		t->budget = budget;
 		wf_spend(t, f);
 	}
 	return refused;
 }
 
+int weft_suspend(struct weft_awaiter *a)
+{
+	struct wf_thread *t = wf_enter();
+	int result = -EPERM;
+
+	if (t != NULL && t->current != NULL)
+		result = suspend(t, t->current, a);
+	wf_leave_here();
+	return result;
+}
+
 void weft_yield(void)
 {
 	struct wf_thread *t = wf_enter();
 
-	if (wf_likely(t != NULL && t->current != NULL))
+	if (wf_likely(t != NULL && t->current != NULL)) {
 		wf_yield(t, t->current);
-	else
+		wf_leave_here();
+	} else {
+		wf_leave(t);
 		wf_os_thread_yield();
+	}
 }
 
 void weft_checkpoint(void)
@@ -377,4 +387,5 @@ void weft_checkpoint(void)
 
 	if (t != NULL && t->current != NULL)
 		wf_spend(t, t->current);
+	wf_leave_here();
 }

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched/submit.c - the slower ways in, and the public one.
+ * sched/submit.c - the slow paths of a push, and the public calls.
  */
 #include "sched/submit.h"
 
 #include <errno.h>
 
+#include "queue/resubmit_check.h"
+#include "sched/foreign.h"
 #include "sched/global.h"
-#include "sched/pick.h"
+#include "sched/idle.h"
 #include "sched/runtime.h"
-#include "sched/handshake.h"
-#include "exec/foreign.h"
+#include "sched/yielders.h"
 
-/* So many entries of a full queue tell whether it holds dead tickets. */
+/* So many entries of a full queue are sampled for dead tickets. */
 #define WF_SIFT_SAMPLE 8
 
 /*
- * Does the full queue of p seem to hold tickets of fibers that their joiners
- * have run?  Those of a tree of calls are mostly dead.
+ * Does the full queue of p seem to hold dead tickets, of fibers that their
+ * joiners have run?  In a tree of calls most tickets are dead.
  */
 static bool has_dead_tickets(struct wf_proc *p)
 {
@@ -34,7 +35,7 @@ static bool has_dead_tickets(struct wf_proc *p)
 	return false;
 }
 
-/* What p's local queue had no room for goes to the global queue. */
+/* Send tasks that p's local queue had no room for to the global queue. */
 static void send_away(struct wf_proc *p, struct wf_batch *batch)
 {
 	bool away = wf_task_is_away(batch->first) ||
@@ -43,50 +44,41 @@ static void send_away(struct wf_proc *p, struct wf_batch *batch)
 	if (away)
 		wf_store_rlx(&p->group->away, true);
 	wf_global_push(p->group, p, batch);
-	/* They are older than what is here now: see TURNS in sched/pick.h. */
+	/* Older than the tasks in the local queue: see sched/turn.h. */
 	if (!away)
-		wf_pick_turn_in(p, wf_runq_len(&p->runq) + 1);
+		wf_agenda_turn_in(&p->agenda, wf_runq_len(&p->runq) + 1);
 }
 
 /* Make room in the full queue of p. */
 static void offload(struct wf_proc *p)
 {
 	const weft_policy *policy = wf_policy_of(p->group);
+	bool before = wf_yielders_wait_local(p);
 	struct wf_batch batch = { 0 };
-	bool before = false, alone;
 
-	if (wf_load_rlx(&p->yielders.count) != 0) {
-		alone = wf_yielders_hold(p);
-		before = wf_yielders_wait_local(p) && !p->yielders.moved;
-		wf_yielders_let_go(p, alone);
-	}
 	if (policy->local == WEFT_LOCAL_ATOMIC && has_dead_tickets(p) &&
 		wf_runq_sift(&p->runq, wf_fiber_is_fresh) <=
 			p->runq.mask / 4 * 3)
 		return;
-	(void)wf_policy_runq(policy)->offload(&p->runq, wf_fiber_claim_away,
+	(void)p->group->runq->offload(&p->runq, wf_fiber_claim_away,
 		wf_policy_offload(policy), &batch);
 	wf_bump(&p->counters.offloads, 1);
 	if (!wf_batch_is_empty(&batch))
 		send_away(p, &batch);
-	if (before) {
-		alone = wf_yielders_hold(p);
-		p->yielders.global_mark = wf_inject_pushed(p->inject);
-		p->yielders.moved = true;
-		wf_yielders_let_go(p, alone);
-	}
+	if (before)
+		wf_yielders_mark_global(p);
 }
 
 void wf_push_slow(struct wf_proc *p, wf_entry e)
 {
-	const struct wf_runq_ops *ops = wf_policy_runq(wf_policy_of(p->group));
+	const struct wf_runq_ops *ops = p->group->runq;
 
 	do
 		offload(p);
 	while (!ops->push(&p->runq, e));
 }
 
-/* Into the global queue, where no tickets are. */
+/* Push task, which is not a ticket, to the global queue.  NULL: nothing. */
 static void push_global(struct wf_proc *p, weft_task *task)
 {
 	struct wf_batch batch = { 0 };
@@ -103,16 +95,16 @@ void wf_push_flagged(struct wf_proc *p, wf_entry e)
 
 	if (wf_policy_is_global(policy))
 		push_global(p, wf_entry_redeem(e));
-	else if (!wf_policy_runq(policy)->push(&p->runq, e))
+	else if (!p->group->runq->push(&p->runq, e))
 		wf_push_slow(p, e);
 	wf_wake_for_push(p);
 }
 
 void wf_push_next_slow(struct wf_proc *p, wf_entry e)
 {
-	wf_entry old = wf_load_rlx(&p->slot);
+	wf_entry old;
 
-	if (old == WF_SLOT_SHUT) {
+	if (wf_load_rlx(&p->push_flags) & WF_PUSH_SLOTLESS) {
 		wf_push(p, e);
 		return;
 	}
@@ -133,69 +125,69 @@ void wf_push_yield(struct wf_proc *p, weft_task *task)
 		wf_yielders_add(p, task);
 		wf_yielders_let_go(p, alone);
 	}
-	if (wf_load_rlx(&p->coarse) != 0)
+	if (wf_load_rlx(&p->push_flags) != 0)
 		wf_wake_for_push(p);
-}
-
-void wf_outside_enter(struct weft_rt *rt)
-{
-	(void)wf_add_rlx(&rt->outside.callers, 1);
-}
-
-bool wf_outside_accept(struct weft_rt *rt)
-{
-	if (!(wf_add_rlx(&rt->outside.callers, 1) & WF_OUTSIDE_CLOSED))
-		return true;
-	wf_outside_leave(rt);
-	return false;
-}
-
-void wf_outside_leave(struct weft_rt *rt)
-{
-	/* [pair: rt.callers] The last access; then stop may free it. */
-	(void)wf_sub_rel(&rt->outside.callers, 1);
-}
-
-/* The group with somebody to wake, or else each in turn. */
-static struct wf_group *choose_group(struct weft_rt *rt)
-{
-	uint32_t n = rt->group_count;
-	uint32_t at;
-
-	if (n == 1)
-		return rt->groups;
-	at = wf_add_rlx(&rt->outside.next_group, 1);
-	for (uint32_t i = 0; i < n; i++) {
-		struct wf_group *g = &rt->groups[(at + i) % n];
-
-		if (wf_load_rlx(&g->sleeping) != 0)
-			return g;
-	}
-	return &rt->groups[at % n];
 }
 
 void wf_submit_outside(struct weft_rt *rt, struct wf_batch *batch)
 {
-	struct wf_group *g = choose_group(rt);
+	struct wf_group *g = rt->group_count == 1 ? rt->groups
+						  : wf_group_for_outside(rt);
 
 	wf_global_push(g, NULL, batch);
 	wf_wake_for_outside(g);
 }
 
-void wf_make_ready(weft_fiber *f, weft_hint hint)
+/* t is the caller's thread of rt, or NULL: from outside. */
+static int submit(struct weft_rt *rt, struct wf_thread *t, weft_task *task,
+	weft_hint hint)
 {
-	struct weft_rt *rt = wf_fiber_rt(f);
-	struct wf_thread *t = wf_thread_in(rt);
 	struct wf_batch batch = { 0 };
 
+	if (t != NULL) {
+		if (wf_load_rlx(&rt->stopping))
+			return -ESHUTDOWN;
+		wf_resubmit_enter(task);
+		wf_push_hint(t->proc, wf_entry_of(task), hint);
+		return 0;
+	}
+	if (!wf_outside_accept(rt))
+		return -ESHUTDOWN;
+	wf_resubmit_enter(task);
+	wf_batch_add(&batch, task);
+	wf_submit_outside(rt, &batch);
+	wf_outside_leave(rt);
+	return 0;
+}
+
+int wf_rt_submit(weft_executor *e, weft_task *task, weft_hint hint)
+{
+	struct weft_rt *rt = (struct weft_rt *)e;
+	struct wf_thread *t = wf_enter();
+	int err = submit(rt, wf_thread_of(t, rt), task, hint);
+
+	wf_leave(t);
+	return err;
+}
+
+void wf_make_ready(weft_fiber *f, weft_hint hint)
+{
+	wf_make_ready_on(wf_here(), f, hint);
+}
+
+void wf_make_ready_on(struct wf_thread *t, weft_fiber *f, weft_hint hint)
+{
+	struct weft_rt *rt = wf_fiber_rt(f);
+	struct wf_batch batch = { 0 };
+
+	t = wf_thread_of(t, rt);
 	if (wf_likely(t != NULL)) {
 		wf_store_rlx(&f->ready_us, t->proc->clock_us);
 		wf_push_hint(t->proc, wf_entry_of(&f->task), hint);
-		wf_leave(t);
 		return;
 	}
-	if (rt->is_home) {
-		wf_fiber_send_again(f, hint);
+	if (wf_fiber_is_foreign(f)) {
+		wf_foreign_ready(f, hint);
 		return;
 	}
 	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);
@@ -210,7 +202,7 @@ void wf_make_due(weft_fiber *f)
 	struct wf_thread *t = wf_thread_in(wf_fiber_rt(f));
 	wf_entry e = wf_entry_of(&f->task);
 
-	if (t == NULL || (wf_load_rlx(&t->proc->coarse) & WF_APART) ||
+	if (t == NULL || (wf_load_rlx(&t->proc->push_flags) & WF_PUSH_POLICY) ||
 		wf_policy_of(t->proc->group)->wake != WEFT_WAKE_GATE) {
 		wf_make_ready(f, WEFT_HINT_DEFAULT);
 		return;
@@ -218,7 +210,6 @@ void wf_make_due(weft_fiber *f)
 	wf_store_rlx(&f->ready_us, t->proc->clock_us);
 	if (wf_unlikely(!wf_runq_push(&t->proc->runq, e)))
 		wf_push_slow(t->proc, e);
-	wf_leave(t);
 }
 
 void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint)
@@ -232,25 +223,24 @@ void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint)
 }
 
 /*
- * A few go to the own queue.  More than fit there go to the global one, as they
- * are; to push them one by one, until the queue overflows, comes to the same.
+ * Few fibers go to the local queue.  More than fit there go to the global queue
+ * as they are: pushed one by one, the local queue would overflow into it.
  */
-void wf_crowd_wake(struct wf_crowd *c, struct wf_thread *t)
+void wf_push_all(struct wf_proc *p, struct wf_batch *fibers)
 {
-	struct wf_proc *p = t->proc;
 	weft_task *task;
 
-	if (c->batch.count <= p->runq.mask / 2) {
-		while ((task = wf_batch_take(&c->batch)) != NULL)
+	if (fibers->count <= p->runq.mask / 2) {
+		while ((task = wf_batch_take(fibers)) != NULL)
 			wf_push(p, wf_entry_of(task));
 		return;
 	}
-	wf_global_push(p->group, p, &c->batch);
-	if (wf_load_rlx(&p->coarse) != 0)
+	wf_global_push(p->group, p, fibers);
+	if (wf_load_rlx(&p->push_flags) != 0)
 		wf_wake_for_outside(p->group);
 }
 
-void wf_crowd_fetch(weft_task *first, size_t n)
+void wf_prefetch_chain(weft_task *first, size_t n)
 {
 	for (weft_task *task = first; n > 1; n--, task = task->next_) {
 		weft_fiber *f = wf_fiber_of(task);
@@ -266,7 +256,10 @@ void wf_crowd_fetch(weft_task *first, size_t n)
 
 void weft_wake(weft_fiber *f, weft_hint hint)
 {
-	wf_make_ready(f, hint);
+	struct wf_thread *t = wf_enter();
+
+	wf_make_ready_on(t, f, hint);
+	wf_leave(t);
 }
 
 static bool is_hint(weft_hint hint)

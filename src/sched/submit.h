@@ -2,13 +2,14 @@
 /*
  * sched/submit.h - where a task that is ready goes.
  *
- *	from inside	DEFAULT	the tail of the own queue
- *			NEXT	the slot; what it displaces, the own queue
- *			YIELD	the list of yielders
- *	from outside		the tail of the global queue
+ *	from inside	DEFAULT	to the tail of the local queue
+ *			NEXT	to the slot; the task that it displaces goes to
+ *				the local queue
+ *			YIELD	to the list of yielders
+ *	from outside		to the tail of the global queue
  *
- * A queue that is full of tickets nobody needs any more drops those; otherwise
- * it sends its older half to the global queue.
+ * A full local queue drops its dead tickets, or if it has few of them sends its
+ * older half to the global queue.
  *
  * Tickets (queue/entry.h) are for local queues and slots only.
  *
@@ -23,48 +24,52 @@
 #include "sched/proc.h"
 #include "sched/runtime.h"
 #include "sched/thread.h"
-#include "idle/wake.h"
 
-/* Holder: give up what the slot holds to the local queue, put e there. */
+/* All wf_push functions are for the holder of p. */
+
+/* wf_push_next, if the slot is full or p has none. */
 void wf_push_next_slow(struct wf_proc *p, wf_entry e);
 
-/* Holder, p's queue being full: as wf_push.  Holder, p->coarse being set. */
+/* wf_push, if the local queue is full. */
 void wf_push_slow(struct wf_proc *p, wf_entry e);
+
+/* wf_push, if p->push_flags is not 0. */
 void wf_push_flagged(struct wf_proc *p, wf_entry e);
 
-/* Holder: behind what is in the queue. */
+/* Push e to the tail of the local queue. */
 static inline void wf_push(struct wf_proc *p, wf_entry e)
 {
-	if (wf_unlikely(wf_load_rlx(&p->coarse) != 0))
+	if (wf_unlikely(wf_load_rlx(&p->push_flags) != 0))
 		wf_push_flagged(p, e);
 	else if (wf_unlikely(!wf_runq_push(&p->runq, e)))
 		wf_push_slow(p, e);
 }
 
-/* The same, if that is all there is to do; false: nothing was done. */
+/* wf_push without its slow paths.  False: nothing was done. */
 wf_must_check wf_inline bool wf_push_fast(struct wf_proc *p, wf_entry e)
 {
-	return wf_likely(wf_load_rlx(&p->coarse) == 0) &&
+	return wf_likely(wf_load_rlx(&p->push_flags) == 0) &&
 		wf_runq_push(&p->runq, e);
 }
 
-/* Holder: into the slot. */
+/* Put e into the slot. */
 static inline void wf_push_next(struct wf_proc *p, wf_entry e)
 {
-	if (wf_unlikely(wf_load_rlx(&p->slot) != 0))
+	if (wf_unlikely(wf_load_rlx(&p->slot) != 0 ||
+		    (wf_load_rlx(&p->push_flags) & WF_PUSH_SLOTLESS)))
 		wf_push_next_slow(p, e);
 	else
 		/*
-		 * [pair: slot.take] The task before the entry.  No exchange:
-		 * others only empty the slot.
+		 * [pair: slot.take] The task before the entry.  No exchange is
+		 * needed: thieves only empty the slot.
 		 */
 		wf_store_rel(&p->slot, e);
 }
 
-/* Holder: behind everything that is ready. */
+/* Put task behind all tasks that are ready. */
 void wf_push_yield(struct wf_proc *p, weft_task *task);
 
-/* Holder, t's processor: as hint says; e may be a ticket unless YIELD. */
+/* Push e as hint says.  A ticket must not be pushed with YIELD. */
 static inline void wf_push_hint(struct wf_proc *p, wf_entry e, weft_hint hint)
 {
 	if (hint == WEFT_HINT_NEXT)
@@ -75,59 +80,37 @@ static inline void wf_push_hint(struct wf_proc *p, wf_entry e, weft_hint hint)
 		wf_push(p, e);
 }
 
-/*
- * Calls from outside are counted while they last (sched/runtime.h).  The
- * runtime must be known to live when enter is called.
- */
-void wf_outside_enter(struct weft_rt *rt);
-void wf_outside_leave(struct weft_rt *rt);
+/* The submit of a runtime's executor; it tells a runtime from the others. */
+int wf_rt_submit(weft_executor *e, weft_task *task, weft_hint hint);
 
-/* Enter with something new; false: it is stopping. */
-wf_must_check bool wf_outside_accept(struct weft_rt *rt);
-
-/* Between the two: a batch, not empty, into the global queue. */
+/* Inside wf_outside_enter: a batch, not empty, into the global queue. */
 void wf_submit_outside(struct weft_rt *rt, struct wf_batch *batch);
 
-/* Make a fiber that nobody runs runnable, from anywhere. */
+/*
+ * Make a suspended fiber runnable, wherever it belongs.  The caller has the
+ * right to wake it.  on: the caller is on t, or on a plain thread: NULL.
+ */
 void wf_make_ready(weft_fiber *f, weft_hint hint);
+void wf_make_ready_on(struct wf_thread *t, weft_fiber *f, weft_hint hint);
 
 /*
- * The same, its deadline having come.  Timers come in bursts, for which others
- * are not woken by the gate's rule: if it takes long the monitor sees to it.
+ * wf_make_ready for a fiber whose deadline has come.  Timers come in bursts, so
+ * by the gate's rule they wake no sleeper: if a burst takes long the monitor
+ * sends help.
  */
 void wf_make_due(weft_fiber *f);
 
-/* As make_ready, for many; they may be of several runtimes. */
+/* wf_make_ready for each of fibers, which may be of several runtimes. */
 void wf_make_all_ready(struct wf_batch *fibers, weft_hint hint);
 
 /*
- * Many fibers that become ready at once, all of the runtime of the thread we
- * are on.  Each knows one that comes some way behind it: the queue they go to
- * is a chain, and who follows it would wait for every link.  All-zero is empty.
+ * Make a batch of fibers, not empty, runnable.  The queue that many fibers go
+ * to is a chain.  Each fiber may know one that comes some way behind it (ahead,
+ * fiber/fiber.h), so that a walk along the chain does not wait for every link.
  */
-#define WF_CROWD_AHEAD 8
+void wf_push_all(struct wf_proc *p, struct wf_batch *fibers);
 
-struct wf_crowd {
-	struct wf_batch batch;
-	weft_fiber *latest[WF_CROWD_AHEAD];
-};
-
-/* In front.  Nobody runs f, and the caller has the right to wake it. */
-static inline void wf_crowd_add(
-	struct wf_crowd *c, struct wf_thread *t, weft_fiber *f)
-{
-	weft_fiber **at = &c->latest[c->batch.count % WF_CROWD_AHEAD];
-
-	f->ahead = *at;
-	*at = f;
-	wf_store_rlx(&f->ready_us, t->proc->clock_us);
-	wf_batch_put_back(&c->batch, &f->task);
-}
-
-/* Make all of them runnable. */
-void wf_crowd_wake(struct wf_crowd *c, struct wf_thread *t);
-
-/* n fibers or tasks from first on are about to be taken from a queue. */
-void wf_crowd_fetch(weft_task *first, size_t n);
+/* The caller is about to take n fibers or tasks from a queue, from first on. */
+void wf_prefetch_chain(weft_task *first, size_t n);
 
 #endif

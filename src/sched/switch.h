@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched/switch.h - the switch itself, for the functions that may switch.
+ * sched/switch.h - the switch from a fiber to the next task.
  *
  * It is inline in wf_go_on, wf_suspend and wf_wait, so that a wait saves the
- * registers of its caller once.  Each of the three is wf_may_switch: to their
- * callers nothing changes.
+ * registers of its caller once.  The other switches are in sched/run.c, where a
+ * loop leaves its stack for good or begins, and in exec/foreign.c.
  *
  * Reads next: sched/run.c
  */
-#ifndef WF_SCHED_RUN_PRIV_H
-#define WF_SCHED_RUN_PRIV_H
+#ifndef WF_SCHED_SWITCH_H
+#define WF_SCHED_SWITCH_H
 
 #include "arch/context.h"
 #include "base/compiler.h"
+#include "fiber/fiber.h"
+#include "os/cxx.h"
 #include "os/os.h"
+#include "sched/foreign.h"
+#include "sched/handshake.h"
 #include "sched/pick.h"
 #include "sched/proc.h"
 #include "sched/run.h"
 #include "sched/runtime.h"
-#include "sched/handshake.h"
-#include "exec/foreign.h"
 
-/* A clean stack, on which a loop begins with task in hand. */
+/* A clean stack, on which a loop begins and runs task first. */
 struct wf_stack *wf_loop_prepare(struct wf_thread *t, unsigned cls,
 	weft_task *task, struct wf_context *at);
 
-/* wf_arrive, for all that is not a plain commit. */
+/* wf_arrive for each `after' but COMMIT. */
 wf_noinline weft_fiber *wf_settle(struct wf_thread *t, enum wf_after after);
 
 /*
- * Do what the side that left wanted done.  Returns a fiber whose commit refused
- * and that must run now, in place of whoever arrived; else NULL.
+ * Do AFTER for the side that left.  Returns a fiber whose commit refused: it
+ * must run now, in place of the side that arrived.  Else NULL.
  */
 wf_inline weft_fiber *wf_arrive(struct wf_thread *t)
 {
@@ -46,7 +48,7 @@ wf_inline weft_fiber *wf_arrive(struct wf_thread *t)
 	return t->refused = t->left;
 }
 
-/* Where f goes when it leaves for next; NULL: nobody in particular. */
+/* Where a fiber goes when it leaves for next; NULL: for a loop. */
 wf_inline struct wf_context *wf_destination(
 	struct wf_thread *t, weft_task *next)
 {
@@ -61,7 +63,7 @@ wf_inline struct wf_context *wf_destination(
 	return &t->clean;
 }
 
-/* It takes its stack over, if it has not left it before. */
+/* f takes over the stack it runs on, if it leaves it for the first time. */
 wf_inline void wf_own_stack(struct wf_thread *t, weft_fiber *f)
 {
 	if (wf_unlikely(f->stack == NULL))
@@ -69,8 +71,9 @@ wf_inline void wf_own_stack(struct wf_thread *t, weft_fiber *f)
 }
 
 /*
- * As wf_go_on, for a fiber that has its stack and no exceptions.  Returns the
- * thread it is on then, whose words for exceptions are zero (os/cxx.h).
+ * wf_go_on for a fiber that has its stack and no exceptions.  Returns the
+ * thread that f is on afterwards; the words for exceptions there are zero
+ * (os/cxx.h).
  */
 wf_inline struct wf_thread *wf_go_on_clean(
 	struct wf_thread *t, weft_fiber *f, weft_task *next)
@@ -85,7 +88,7 @@ wf_inline struct wf_thread *wf_go_on_clean(
 		wf_bump(&t->proc->counters.switches, 1);
 		wf_san_leave(&f->stack->san, &t->stack->san);
 		wf_context_switch(&f->context, to);
-		t = wf_os_self();
+		t = wf_here();
 		wf_san_arrive(&f->stack->san, t->san_left);
 		wf_take_end(t->proc);
 		refused = wf_arrive(t);
@@ -102,12 +105,12 @@ wf_inline struct wf_thread *wf_go_on_clean(
 	return t;
 }
 
-/* As wf_go_on_here, for a fiber with exceptions: it takes them along. */
+/* wf_go_on_inline for a fiber with exceptions: it takes them along. */
 wf_may_switch struct wf_thread *wf_go_on_busy(
 	struct wf_thread *t, weft_fiber *f, weft_task *next);
 
-/* As wf_go_on, f having its stack; the result is the thread we are on then. */
-wf_inline struct wf_thread *wf_go_on_here(
+/* wf_go_on for f, which has its stack.  Returns the thread it is on then. */
+wf_inline struct wf_thread *wf_go_on_inline(
 	struct wf_thread *t, weft_fiber *f, weft_task *next)
 {
 	if (wf_cxx_is_busy(t->cxx))
@@ -116,20 +119,21 @@ wf_inline struct wf_thread *wf_go_on_here(
 }
 
 /*
- * As wf_suspend, f having its stack, with next in its place; after is COMMIT,
- * or GIVE with successor and given set.
+ * wf_suspend for f, which has its stack, on *t; next runs in its place.  after
+ * is COMMIT, or GIVE with successor and given set.  *t becomes the thread that
+ * f is on afterwards.
  */
-wf_inline int wf_suspend_here(struct wf_thread *t, weft_fiber *f,
+wf_inline int wf_suspend_inline(struct wf_thread **t, weft_fiber *f,
 	struct weft_awaiter *a, weft_task *next, enum wf_after after)
 {
-	t->after = after;
-	t->left = f;
-	t->awaiter = a;
-	t = wf_go_on_here(t, f, next);
-	/* Nobody else ran on the thread in between, if it was refused. */
-	if (wf_likely(t->refused != f))
+	(*t)->after = after;
+	(*t)->left = f;
+	(*t)->awaiter = a;
+	*t = wf_go_on_inline(*t, f, next);
+	/* If f was refused, no other fiber ran on the thread in between. */
+	if (wf_likely((*t)->refused != f))
 		return 0;
-	t->refused = NULL;
+	(*t)->refused = NULL;
 	return 1;
 }
 

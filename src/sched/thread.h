@@ -2,22 +2,26 @@
 /*
  * sched/thread.h - an OS thread of a runtime, and the one door into it.
  *
- * A thread runs fibers while it holds a processor.  What is running, on which
- * stack, and what is still to be done for the side that was left belong to the
- * thread; queues and caches belong to the processor.
+ * A thread runs fibers while it holds a processor.  The running fiber, its
+ * stack, and the step that is still to be done for the side that left belong to
+ * the thread; queues and caches belong to the processor.
  *
- * Every public call that may touch a processor begins with wf_enter and ends
- * with wf_leave.  In between no user code runs, except an awaiter's commit.
+ * THE DOOR.  A public call that may touch a processor begins with wf_enter and
+ * ends with wf_leave.  In between only one piece of user code may run: the
+ * commit of an awaiter.
+ * A call that only reads, or that works on an object in the user's memory and
+ * does not wait or wake, needs neither.
  *
- * AFTER.  Whoever leaves a stack cannot hand it on, or publish itself, while it
- * is still on it; the side that arrives does it first thing:
+ * AFTER.  A fiber or loop that leaves a stack cannot hand the stack on, or
+ * publish itself, while it is still on it.  The side that arrives first does
+ * this for the side that left:
  *
- *	COMMIT	 ask the awaiter of the fiber that left
- *	GIVE	 the same, then make its successor ready (weft_awaiter.next)
- *	REQUEUE	 the fiber that left goes into the slot: it had stepped aside
- *	YIELD	 the fiber that left goes behind all others
- *	SPENT	 nobody is on the stack that was left: back with it
- *	ENDED	 (abroad) the fiber that left has ended
+ *	COMMIT	 call the commit of the fiber that left
+ *	GIVE	 COMMIT, then make its successor ready (weft_awaiter.next)
+ *	REQUEUE	 put the fiber that left into the slot: it had stepped aside
+ *	YIELD	 put the fiber that left behind all others
+ *	SPENT	 give back the stack that was left: nothing runs on it
+ *	ENDED	 (foreign executors) end the fiber that left
  *
  * A thread's own stack, from the system, runs no fiber: it starts the first
  * loop, and is where the thread ends.
@@ -30,14 +34,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <weft/fiber.h>
+#include <weft/task.h>
+
 #include "arch/context.h"
 #include "base/compiler.h"
-#include "base/limits.h"
-#include "fiber/fiber.h"
-#include "os/cxx.h"
 #include "os/os.h"
-#include "sched/proc.h"
-#include "stack/overflow.h"
+
+struct weft_rt;
+struct wf_batch;
+struct wf_cxx;
+struct wf_proc;
+struct wf_stack;
 
 enum wf_after {
 	WF_AFTER_NOTHING,
@@ -49,20 +57,26 @@ enum wf_after {
 	WF_AFTER_ENDED,
 };
 
+/* What a thread sleeps on until another wakes it: see idle/parker.h. */
+struct wf_parker {
+	_Atomic(uint32_t) word;		/* futex; 1: woken */
+};
+
 struct wf_thread {
 	/* Part 1: the thread's own. */
 	struct wf_proc *proc;		/* held; never NULL */
 	weft_fiber *current;		/* running; NULL in loop or task */
-	struct wf_stack *stack;		/* that we are on */
+	struct wf_stack *stack;		/* that current, or the loop, is on */
 	struct weft_rt *rt;		/* fixed */
-	struct wf_cxx *cxx;		/* its words; set before a fiber runs */
+	struct wf_cxx *cxx;		/* words of the C++ runtime; set before
+					   a fiber runs */
 
-	/* Of a visitor only, see exec/foreign.h; a thread has all of it zero. */
-	bool visitor;
+	/* Of a foreign executor's visit only (exec/foreign.h); else zero. */
+	bool foreign;
 	weft_executor *executor;	/* whose tasks it runs */
-	struct wf_thread *host;		/* whom wf_enter found before */
-	struct wf_batch *inlined;	/* exec/inline.c: what it runs next */
-	struct wf_san *below;		/* of the stack it resumes from */
+	struct wf_thread *host;		/* that wf_here found before */
+	struct wf_batch *inlined;	/* tasks to run next: exec/inline.c */
+	struct wf_san *below;		/* of the stack that resumes fibers */
 	void *result;			/* ENDED */
 
 	uint32_t budget;		/* calls left until current gives way */
@@ -71,79 +85,83 @@ struct wf_thread {
 					   began or gave way to fresh ones */
 	int64_t inlines_ns;		/* when there were two */
 	enum wf_after after;
-	weft_fiber *left;		/* not SPENT: who left */
+	weft_fiber *left;		/* the fiber that left; not in SPENT */
 	struct weft_awaiter *awaiter;	/* COMMIT, GIVE */
 	weft_fiber *successor;		/* GIVE */
 	weft_hint given;		/* GIVE: how successor is queued */
-	weft_fiber *refused;		/* by its commit: it runs on */
+	weft_fiber *refused;		/* its commit refused: it runs on */
 	struct wf_stack *spent;		/* SPENT */
-	weft_task *handed;		/* what a new loop runs first */
+	weft_task *handed;		/* task that a new loop runs first */
 	struct wf_san *san_left;	/* of the stack that was left */
 
 	struct wf_context clean;	/* of a new loop, until it begins */
 	struct wf_context own;		/* of the system's stack, while left */
-	struct wf_san san;		/* and its name for the sanitizers */
+	struct wf_san san;		/* its name for the sanitizers */
 	struct wf_os_altstack alternate;
 	struct wf_os_thread os;
-	struct wf_thread *next;		/* by rt->threads_lock: the ended */
+	struct wf_thread *next;		/* by rt->threads_lock: of the threads
+					   that have ended */
 
-	/* Part 2: 1: woken.  Set by whoever took the bit of its processor. */
-	_Atomic(uint32_t) word wf_aligned(WF_FALSE_SHARING);
+	/* Part 2: for the waker that cleared the sleeping bit of its
+	 * processor. */
+	struct wf_parker parker wf_aligned(WF_FALSE_SHARING);
 };
 
-/* The thread we are on, now inside the runtime; NULL: a plain one. */
-static inline struct wf_thread *wf_enter(void)
+/*
+ * The thread that the caller is on, inside the runtime or in a signal handler;
+ * NULL: a plain thread.  A fiber asks again after every call that may switch.
+ */
+static inline struct wf_thread *wf_here(void)
 {
 	return wf_os_self();
 }
 
-/* The thread we are on, if it is one of rt, also in a visit; or NULL. */
-static inline struct wf_thread *wf_thread_in(const struct weft_rt *rt)
+/*
+ * User code enters the runtime.  Returns the thread it is on; NULL: a plain
+ * thread.  Every return of the function that entered comes after wf_leave.
+ */
+static inline wf_enters struct wf_thread *wf_enter(void)
 {
-	struct wf_thread *t = wf_enter();
-
-	while (t != NULL && t->visitor)
-		t = t->host;
-	return t != NULL && t->rt == rt ? t : NULL;
+	return wf_here();
 }
 
-/* About what time it is. */
-static inline int64_t wf_thread_clock(struct wf_thread *t)
-{
-	int64_t ns = wf_load_rlx(&t->proc->clock_ns);
-
-	return wf_likely(ns != 0) ? ns : wf_os_now_ns();
-}
-
-/* User code comes next.  What takes processors away hooks in here. */
-static inline void wf_leave(struct wf_thread *t)
+/*
+ * User code runs next, on t, which is the thread the caller is on now; or NULL.
+ * Leases of processors will hook in here and in wf_enter.
+ */
+static inline wf_leaves void wf_leave(struct wf_thread *t)
 {
 	(void)t;
 }
 
-/* Another fiber runs, or this one has just given way. */
+/* wf_leave, on the thread that the caller is on now: after a switch. */
+static inline wf_leaves void wf_leave_here(void)
+{
+}
+
+/*
+ * The thread of rt that t is, also while it runs tasks of a foreign executor;
+ * NULL: t, which may be NULL too, does not belong to rt.
+ */
+static inline struct wf_thread *wf_thread_of(
+	struct wf_thread *t, const struct weft_rt *rt)
+{
+	while (t != NULL && t->foreign)
+		t = t->host;
+	return t != NULL && t->rt == rt ? t : NULL;
+}
+
+/* wf_thread_of the thread that the caller is on. */
+static inline struct wf_thread *wf_thread_in(const struct weft_rt *rt)
+{
+	return wf_thread_of(wf_here(), rt);
+}
+
+/* Another fiber runs, or current has just given way. */
 static inline void wf_budget_fill(struct wf_thread *t)
 {
 	t->budget = t->budget_full;
 	t->inlines = 0;
 }
-
-/*
- * Make a thread that holds p, whose bit in the mask of sleepers the caller has
- * cleared.  -EAGAIN, -ENOMEM: no thread, and the bit is still clear.
- */
-wf_must_check int wf_thread_start(struct weft_rt *rt, struct wf_proc *p);
-
-/*
- * wf_thread_start for wakers, which may come thousands of times a second.
- * After the system has refused a thread it is not asked for 1 ms, and after
- * each further refusal for twice as long, up to 1 s; in such a pause the result
- * is -EAGAIN.  A thread that is made ends this.
- */
-wf_must_check int wf_thread_ask(
-	struct weft_rt *rt, struct wf_proc *p, int64_t now_ns);
-
-/* Wait for threads that have ended, and free them. */
-void wf_threads_reap(struct weft_rt *rt);
 
 #endif

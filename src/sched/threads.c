@@ -2,20 +2,21 @@
 /*
  * sched/threads.c - a thread of the runtime, from its first to its last line.
  */
-#include "sched/thread.h"
+#include "sched/threads.h"
 
 #include <errno.h>
 
-#include "base/units.h"
 #include "sched/idle.h"
-#include "idle/park.h"
 #include "sched/run.h"
 #include "sched/runtime.h"
+#include "sched/thread.h"
+#include "sched/tuning.h"
+#include "stack/overflow.h"
 
-#define WF_ASK_PAUSE_MIN_NS WF_NS_PER_MS
-#define WF_ASK_PAUSE_MAX_NS WF_NS_PER_S
-
-/* The loop's stack, on which nobody is; the processor may be another's now. */
+/*
+ * The loop has left its stack for good.  Another thread may hold the processor
+ * by now, so the stack goes to the cache of outside.
+ */
 static void give_stack(struct weft_rt *rt, struct wf_stack *stack)
 {
 	wf_lock(&rt->outside.lock);
@@ -23,7 +24,7 @@ static void give_stack(struct weft_rt *rt, struct wf_stack *stack)
 	wf_unlock(&rt->outside.lock);
 }
 
-/* To be joined by whoever comes next; our last access to the runtime. */
+/* The next wf_threads_reap joins t.  The last access of t to the runtime. */
 static void farewell(struct wf_thread *t)
 {
 	struct weft_rt *rt = t->rt;
@@ -46,9 +47,8 @@ static void thread_main(void *arg)
 		(void)wf_add_rlx(&t->rt->thread_fails, 1);
 	wf_bump(&t->proc->counters.wakes, 1);
 	wf_proc_clock(t->proc, wf_os_now_ns());
-	if (t->rt->monitor.started)
-		wf_monitor_rouse(t->rt);
-	/* Its waker counts it as searching: so that is what it begins with. */
+	wf_idle_began(t->rt);
+	/* The waker has counted the processor as a searcher: search first. */
 	task = wf_idle(t);
 	if (task != NULL) {
 		wf_loop_begin(t, task);
@@ -97,16 +97,16 @@ int wf_thread_start(struct weft_rt *rt, struct wf_proc *p)
 	wf_os_free(t);
 refused:
 	(void)wf_sub_rlx(&rt->threads, 1);
-	/* Who waits for the last thread to end may have counted this one. */
+	/* A thread that waits in stop may have counted this one. */
 	wf_rt_tell_ended(rt);
 	(void)wf_add_rlx(&rt->thread_fails, 1);
 	return err;
 }
 
 /*
- * May the caller ask the system for a thread?  When a pause is over, one of the
- * wakers may, and moves the time on for the others.  Relaxed: a waker that sees
- * an old time asks once too often.
+ * May the caller ask the system for a thread?  When a pause is over, one waker
+ * may, and moves the time on for the others.  Relaxed: a waker that sees an old
+ * time asks once too often.
  */
 static bool may_ask(struct weft_rt *rt, int64_t now_ns)
 {
@@ -126,10 +126,10 @@ static void set_pause(struct weft_rt *rt, int64_t now_ns, bool refused)
 
 	if (refused) {
 		pause = 2 * wf_load_rlx(&rt->ask_pause_ns);
-		if (pause < WF_ASK_PAUSE_MIN_NS)
-			pause = WF_ASK_PAUSE_MIN_NS;
-		if (pause > WF_ASK_PAUSE_MAX_NS)
-			pause = WF_ASK_PAUSE_MAX_NS;
+		if (pause < wf_tuning.ask_min_ns)
+			pause = wf_tuning.ask_min_ns;
+		if (pause > wf_tuning.ask_max_ns)
+			pause = wf_tuning.ask_max_ns;
 	}
 	wf_store_rlx(&rt->ask_pause_ns, pause);
 	wf_store_rlx(&rt->ask_ns, refused ? now_ns + pause : 0);

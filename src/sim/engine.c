@@ -50,7 +50,7 @@ const char *wf_sim_thread_name(uint32_t t)
 	return p;
 }
 
-/* Run a check of the user's, which sees everything and disturbs nothing. */
+/* Call a check of the user, which sees everything and is not simulated. */
 static void check(void (*fn)(void *))
 {
 	wf_sim->active = false;
@@ -69,7 +69,7 @@ static wf_may_switch void switch_to(struct wf_sim_thread *next)
 	errno = wf_sim->current->saved_errno;
 }
 
-/* The run is over, for better or worse: back to the controller. */
+/* The run is over, failed or not: back to the controller. */
 static wf_may_switch wf_noreturn void leave(void)
 {
 	struct wf_context nobody;
@@ -106,7 +106,7 @@ static void make_ready(struct wf_sim_thread *t, int result)
 	wf_sim->timed &= ~bit;
 }
 
-/* Wake who has slept to its deadline, and note the next one. */
+/* Wake the threads whose deadline has come, and note the next deadline. */
 static void expire(void)
 {
 	struct wf_sim *s = wf_sim;
@@ -122,7 +122,7 @@ static void expire(void)
 	}
 }
 
-/* Is it time for somebody, or could it be? */
+/* Expire deadlines that have come, or choose to let the next one come now. */
 static void look_at_clock(void)
 {
 	struct wf_sim *s = wf_sim;
@@ -153,10 +153,10 @@ static wf_noreturn void deadlock(void)
 	}
 	s->active = false;
 	wf_sim_fibers_describe(s->failure.fibers, sizeof(s->failure.fibers));
-	wf_sim_fail("deadlock", NULL, "nobody can run: %s", text);
+	wf_sim_fail("deadlock", NULL, "no thread can run: %s", text);
 }
 
-/* Others have gone as far as they could without the one that was stopped. */
+/* The other threads have done all they could while this one was stopped. */
 static void thaw(void)
 {
 	struct wf_sim *s = wf_sim;
@@ -169,7 +169,7 @@ static void thaw(void)
 			t->deadline_ns == INT64_MAX)
 			wf_sim_fail("progress", NULL,
 				"thread %s sleeps until "
-				"%s goes on, which was stopped",
+				"%s continues, which was stopped",
 				wf_sim_thread_name(i),
 				wf_sim_thread_name(f->id));
 	}
@@ -178,7 +178,7 @@ static void thaw(void)
 	s->ready |= 1u << f->id;
 }
 
-/* Nobody is ready: let time pass, or see that it would not help. */
+/* No thread is ready: let time pass, or report a deadlock. */
 static void stuck(void)
 {
 	struct wf_sim *s = wf_sim;
@@ -207,13 +207,13 @@ static wf_noinline wf_noreturn void too_long(void)
 
 	if (s->frozen != NULL)
 		wf_sim_fail("progress", NULL,
-			"the others find no end in %u steps while thread %s is "
-			"stopped",
+			"the other threads do not end within %u steps while "
+			"thread %s is stopped",
 			s->limit, wf_sim_thread_name(s->frozen->id));
-	wf_sim_fail("livelock", NULL, "no end after %u steps", s->limit);
+	wf_sim_fail("livelock", NULL, "not ended after %u steps", s->limit);
 }
 
-/* The current thread cannot go on, or has ended. */
+/* The current thread cannot continue, or has ended. */
 static void give_up(void)
 {
 	struct wf_sim *s = wf_sim;
@@ -330,7 +330,7 @@ bool wf_sim_fault_now(void)
 	return wf_sim->faults != 0 && wf_sim_choose(WF_SIM_FAULT, 2) != 0;
 }
 
-/* All threads have ended: nothing may be left. */
+/* All threads have ended: no memory may be left allocated. */
 static wf_noreturn void finish(void)
 {
 	const struct wf_sim_block *b = wf_sim_heap_left();
@@ -362,7 +362,7 @@ static void begin(void *arg)
 	finish();
 }
 
-/* A number for a new thread: one never used, or of one joined. */
+/* A number for a new thread: a new one, or that of a joined thread. */
 static int free_thread(void)
 {
 	struct wf_sim *s = wf_sim;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/explore.c - many runs: which, how many, and what to say of the one that
- * failed.
+ * sim/explore.c - many runs: choose them, count them, report the one that
+ * fails.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -32,8 +32,8 @@
 #define WF_SIM_SLICE 256 /* runs of one mode in a row */
 #define WF_SIM_TWICE_EACH 256
 #define WF_SIM_SHRINK_RUNS 4000
-#define WF_SIM_LISTED 1048576	       /* decisions of a failure */
-#define WF_SIM_LINE ((size_t)32 << 20) /* a token of all of them */
+#define WF_SIM_LISTED 1048576	       /* decisions kept of a failure */
+#define WF_SIM_LINE ((size_t)32 << 20) /* room for a token of all of them */
 #define WF_SIM_ALL \
 	(WEFT_SIM_WALK | WEFT_SIM_PCT | WEFT_SIM_URW | WEFT_SIM_BOUNDED)
 #define WF_SIM_FLAGS                                                    \
@@ -41,19 +41,19 @@
 		WEFT_SIM_ABA | WEFT_SIM_LOCK_FREE | WEFT_SIM_LEAKS_OK | \
 		WEFT_SIM_TWICE | WEFT_SIM_INSIDE)
 
-/* Scanned for by `weft sim', to tell a simulated program from others. */
+/* `weft sim' looks for this to recognise a simulated program. */
 const char wf_sim_marker[] = "weft-sim-marker-1";
 
 struct exploration {
 	weft_sim_opts opts;
 	weft_sim_report report;
 	int64_t start_ns;
-	uint32_t length; /* of a run, as seen lately */
+	uint32_t length; /* of recent runs */
 	uint32_t share[WF_SIM_THREADS];
 	uint64_t slices;
-	uint32_t bound; /* bounded: being tried */
+	uint32_t bound; /* bounded: preemptions tried now */
 	bool bounded_begun, bounded_done, pruned;
-	bool trace; /* tell every run */
+	bool trace; /* print the trace of every run */
 	struct wf_sim_decision *list;
 	char *line; /* a token of any length */
 };
@@ -94,7 +94,7 @@ static const char *program_name(void)
 	return program_invocation_short_name;
 }
 
-/* The options with their defaults, as of the environment. */
+/* Set the options, with their defaults and the environment. */
 static int settle(struct exploration *x, const weft_sim_opts *opts, size_t size)
 {
 	weft_sim_opts *o = &x->opts;
@@ -140,7 +140,7 @@ static int settle(struct exploration *x, const weft_sim_opts *opts, size_t size)
 	return 0;
 }
 
-/* A run was made: what it adds to the figures. */
+/* Add the run just made to the figures. */
 static void count(struct exploration *x)
 {
 	struct wf_sim *s = wf_sim;
@@ -152,7 +152,7 @@ static void count(struct exploration *x)
 	}
 	x->report.schedules++;
 	x->report.steps += s->steps;
-	/* What runs are like, lately. */
+	/* A moving average of the length of runs. */
 	x->length += (s->steps + 7 > x->length) ? (s->steps - x->length + 7) / 8
 						: 0;
 	if (s->steps < x->length)
@@ -163,7 +163,7 @@ static void count(struct exploration *x)
 		x->share[i] = s->thread[i].points;
 }
 
-/* The failure of the run just made goes into the report. */
+/* Copy the failure of the run just made into the report. */
 static void note_failure(struct exploration *x)
 {
 	weft_sim_report *r = &x->report;
@@ -173,7 +173,7 @@ static void note_failure(struct exploration *x)
 	memcpy(r->message, wf_sim->failure.message, sizeof(r->message));
 }
 
-/* The decisions of the run just made. */
+/* Copy the decisions of the run just made, sorted. */
 static size_t listed(struct exploration *x)
 {
 	size_t n = wf_sim->log_count;
@@ -200,7 +200,7 @@ static void write_log(struct exploration *x, const struct wf_sim_run *list)
 		(void)fclose(out);
 }
 
-/* Run once more, slowly, and tell what happens. */
+/* Make the run once more, with tracing, and print the trace. */
 static void print_trace(struct exploration *x, const struct wf_sim_run *how)
 {
 	wf_sim->tracing = true;
@@ -231,7 +231,7 @@ static void print_failure(struct exploration *x, const struct wf_sim_run *how,
 		fprintf(stderr, "  shrunk: WEFT_SIM_REPLAY=%s\n", r->shrunk);
 }
 
-/* A run failed that was made by how; find the least that fails so. */
+/* A run made by how has failed: shrink it and report it. */
 static void failed(struct exploration *x, const struct wf_sim_run *how)
 {
 	weft_sim_report *r = &x->report;
@@ -248,11 +248,11 @@ static void failed(struct exploration *x, const struct wf_sim_run *how)
 	write_log(x, &list);
 	wf_sim_run(&list);
 	if (!whole || !wf_sim->failure.failed || wf_sim->digest != digest) {
-		/* A seed still leads there, a list does not. */
+		/* The seed reproduces the failure, the list does not. */
 		if (whole)
 			snprintf(r->message + strlen(r->message),
 				sizeof(r->message) - strlen(r->message),
-				" (and it is not the same each time)");
+				" (and a replay of its decisions differs)");
 		print_failure(x, how, found, found);
 		return;
 	}
@@ -266,7 +266,7 @@ static void failed(struct exploration *x, const struct wf_sim_run *how)
 	print_failure(x, &list, found, list.list_count);
 }
 
-/* Is a run the same when it is made again? */
+/* Whether a run that is made again takes the same steps. */
 static void compare(struct exploration *x, const struct wf_sim_run *how)
 {
 	uint64_t digest = wf_sim->digest;
@@ -295,12 +295,12 @@ static bool spent(struct exploration *x)
 {
 	if (x->report.failed || x->report.schedules >= x->opts.schedules)
 		return true;
-	/* The clock costs more than a short run. */
+	/* Reading the clock costs more than a short run. */
 	return x->opts.budget_ns > 0 && (x->report.schedules & 63) == 0 &&
 		real_ns() - x->start_ns >= x->opts.budget_ns;
 }
 
-/* Random runs, as many as a slice has. */
+/* Make a slice of random runs. */
 static void random_slice(struct exploration *x, uint32_t mode)
 {
 	for (unsigned i = 0; i < WF_SIM_SLICE && !spent(x); i++) {
@@ -332,7 +332,10 @@ static void bounded_start(struct exploration *x)
 	x->pruned = false;
 }
 
-/* All runs within the bound, from 0 preemptions on; max: so many at once. */
+/*
+ * Make all runs within the bound, from 0 preemptions on; at most max of them
+ * now.
+ */
 static void bounded_slice(struct exploration *x, uint64_t max)
 {
 	struct wf_sim_run how = { .mode = WEFT_SIM_BOUNDED, .length = 1 };
@@ -343,7 +346,7 @@ static void bounded_slice(struct exploration *x, uint64_t max)
 		wf_sim_run(&how);
 		count(x);
 		if (wf_sim->failure.failed) {
-			/* Unfair schedules may spin; that is no failure. */
+			/* Unfair schedules may spin; that is not a failure. */
 			if (strcmp(wf_sim->failure.oracle, "livelock") != 0) {
 				failed(x, &how);
 				return;
@@ -399,7 +402,7 @@ static void close_all(struct exploration *x)
 	(void)munmap(x->list, WF_SIM_LISTED * sizeof(*x->list) + WF_SIM_LINE);
 }
 
-/* A token, or "@file" with one in it: as text. */
+/* The text of a token, or of "@file". */
 static const char *token_text(struct exploration *x, const char *token)
 {
 	ssize_t n;
@@ -418,7 +421,7 @@ static const char *token_text(struct exploration *x, const char *token)
 	return x->line;
 }
 
-/* by_name: the token may be meant for another exploration of the program. */
+/* by_name: run it only if the token has the name of this exploration. */
 static int replay(struct exploration *x, const char *token, bool by_name)
 {
 	const char *text = token_text(x, token);
@@ -428,10 +431,10 @@ static int replay(struct exploration *x, const char *token, bool by_name)
 	if (text == NULL)
 		return complain(token + 1, strerror(errno));
 	if (wf_sim_token_parse(text, &how, x->list, WF_SIM_LISTED, &build) != 0)
-		return complain(text, "is no token");
+		return complain(text, "is not a token");
 	if (by_name && !wf_sim_token_is_of(text, x->opts.name)) {
 		fprintf(stderr,
-			"weft: sim: %s: not run, the token is of "
+			"weft: sim: %s: not run: the token has "
 			"another name\n",
 			x->opts.name);
 		return 0;
@@ -456,7 +459,7 @@ static int replay(struct exploration *x, const char *token, bool by_name)
 	return 0;
 }
 
-/* With token NULL, all that was asked for; else that one run. */
+/* With token NULL make all runs of the options; otherwise that one run. */
 static int run_all(struct exploration *x, void (*body)(void *), void *arg,
 	const char *token, bool by_name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/fibers.c - asking the library about its fibers.
+ * sim/fibers.c - describe the fibers of a deadlock.
  */
 #include "sim/fibers.h"
 

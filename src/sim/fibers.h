@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/fibers.h - the fibers of a run that has come to a halt.
+ * sim/fibers.h - describe the fibers of a deadlocked run.
  */
 #ifndef WF_SIM_FIBERS_H
 #define WF_SIM_FIBERS_H
@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 /*
- * A line for each fiber that has not ended, of every runtime whose threads are
- * there: its name or function, and what it waits for.  Cut at bytes.
+ * Write a line for each fiber that has not ended, of every runtime with a
+ * thread: its name or function, and what it waits for.  Truncated at bytes.
  */
 void wf_sim_fibers_describe(char *text, size_t bytes);
 

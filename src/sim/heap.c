@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/heap.c - blocks and maps, handed out upwards.
+ * sim/heap.c - blocks and maps, at increasing addresses.
  */
 #include "sim/heap.h"
 
@@ -13,7 +13,7 @@
 #include "sim/shadow.h"
 #include "sim/trace.h"
 
-/* Fits into the user's half of the address space of every processor. */
+/* An address in the user's half of the address space of every processor. */
 #define WF_SIM_ARENA ((uintptr_t)0x1000000000)
 #define WF_SIM_HEAP_BYTES ((size_t)128 << 20)
 #define WF_SIM_MAPS_BYTES ((size_t)4 << 30)
@@ -22,7 +22,7 @@
 #define WF_SIM_GUARDS 4096
 
 struct span {
-	size_t low, high; /* pages, from the first map on */
+	size_t low, high; /* pages, counted from the first map */
 };
 
 /* Blocks in the order of their addresses. */
@@ -175,7 +175,7 @@ const struct wf_sim_block *wf_sim_heap_left(void)
 	return NULL;
 }
 
-/* size bytes from the top of t, of which the caller knows bytes. */
+/* Take size bytes from the top of t; the caller asked for `bytes' of them. */
 static void *take(
 	struct table *t, size_t size, size_t bytes, size_t align, uintptr_t pc)
 {
@@ -192,7 +192,9 @@ static void *take(
 
 void *wf_sim_heap_alloc(size_t bytes, size_t align, uintptr_t pc)
 {
-	/* Sixteen bytes of nothing behind each, for what runs over its end. */
+	/*
+	 * Sixteen unused bytes behind each block catch accesses past its end.
+	 */
 	size_t size = wf_round_up(bytes, 16) + 16;
 	void *p = NULL;
 
@@ -220,7 +222,7 @@ void wf_sim_heap_free(void *p)
 	b->freed = true;
 }
 
-/* Split b so that one block ends at p; the one behind it. */
+/* Split b so that one block ends at p; returns the block behind it. */
 static struct wf_sim_block *split(struct wf_sim_block *b, char *p)
 {
 	struct table *t = &h->maps;
@@ -237,7 +239,7 @@ static struct wf_sim_block *split(struct wf_sim_block *b, char *p)
 	return b + 1;
 }
 
-/* Parts of maps may go, and neighbours at once. */
+/* The range may be a part of a map, or cover several. */
 void wf_sim_heap_unmap(void *p, size_t bytes)
 {
 	char *low = p, *high = low + bytes;

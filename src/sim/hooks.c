@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/hooks.c - what the compiler calls in code built with -fsanitize=thread.
+ * sim/hooks.c - the functions that code built with -fsanitize=thread calls.
  *
- * gcc and clang each have their own selection of these; all are here.  Outside
- * of a simulation each does what it stands for and nothing else.  The names and
- * types are the compilers'; the macros only spell out the four sizes.
+ * gcc and clang each call a different selection; all are here.  Outside of a
+ * simulation each does its plain operation and nothing else.  Names and types
+ * are given by the compilers; the macros only repeat them for the four sizes.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -233,9 +233,9 @@ void __tsan_atomic_signal_fence(int mo)
 }
 
 /*
- * Stacks.  What happened before belongs to the thread that runs, not to the
- * stack it is on: a fiber gets it by what the scheduler does when it moves, and
- * that is what is being tested.  So these have nothing to do.
+ * Stacks.  Happens-before belongs to the running thread, not to its stack: a
+ * fiber gets it from what the scheduler does when the fiber moves, and exactly
+ * that is tested.  So these functions do nothing.
  */
 void *__tsan_get_current_fiber(void);
 void *__tsan_get_current_fiber(void)

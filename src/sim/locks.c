@@ -16,7 +16,8 @@
 
 static struct {
 	const void *lock[WF_SIM_LOCKS];
-	uint64_t before[WF_SIM_LOCKS]; /* which were held when it was taken */
+	uint64_t before[WF_SIM_LOCKS]; /* locks that were held when it was
+				        * taken */
 	uint64_t held[WF_SIM_THREADS];
 	unsigned count;
 } graph;
@@ -26,7 +27,7 @@ void wf_sim_locks_reset(void)
 	memset(&graph, 0, sizeof(graph));
 }
 
-/* The number of a lock; those beyond the first 64 are not followed. */
+/* The number of a lock; locks beyond the first 64 are not checked. */
 static int number(const void *lock)
 {
 	for (unsigned i = 0; i < graph.count; i++)
@@ -38,7 +39,7 @@ static int number(const void *lock)
 	return (int)graph.count++;
 }
 
-/* Everything that was ever held before one of these. */
+/* All locks that were ever held before one of these. */
 static uint64_t all_before(uint64_t locks)
 {
 	uint64_t all = locks, old;
@@ -66,8 +67,8 @@ void wf_sim_lock_taken(const void *lock, bool waited)
 	if (waited && (all_before(*held) >> n & 1))
 		wf_sim_fail("lock order", lock,
 			"thread %s takes the lock in "
-			"%s while it holds one that is elsewhere taken after "
-			"it",
+			"%s while it holds a lock that is elsewhere taken "
+			"after it",
 			wf_sim_thread_name(wf_sim->current->id),
 			wf_sim_trace_place(lock));
 	if (waited)

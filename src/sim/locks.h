@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/locks.h - locks are taken in one order.
+ * sim/locks.h - check that locks are taken in one order.
  *
- * os/lock.h tells of every lock.  Taking B while holding A orders A before B,
- * for the rest of the run; a circle is a failure, even if nobody got stuck in
- * it this time.
+ * os/lock.h reports every lock.  Taking B while holding A orders A before B,
+ * for the rest of the run; a cycle is a failure, even if no thread has
+ * deadlocked this time.
  */
 #ifndef WF_SIM_LOCKS_H
 #define WF_SIM_LOCKS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/memory.c - stores kept, loads chosen.
+ * sim/memory.c - keep stores, and choose which one a load reads.
  */
 #include "sim/memory.h"
 
@@ -18,7 +18,7 @@ static struct {
 	int32_t seq;	   /* SC operations so far */
 	wf_clock seq_view; /* of all SC fences */
 	struct wf_sim_loc loc[WF_SIM_LOCS];
-	struct wf_sim_loc shut; /* of memory that is not watched */
+	struct wf_sim_loc shut; /* stands for memory that is not watched */
 } * m;
 
 int wf_sim_memory_open(void)
@@ -39,7 +39,7 @@ struct wf_sim_loc *wf_sim_loc(uint32_t n)
 	return &m->loc[n];
 }
 
-/* What t does from here on is later than what it has released. */
+/* Everything t does from here on is later than what it has released. */
 static void tick(struct wf_sim_thread *t)
 {
 	t->hb[t->id]++;
@@ -81,7 +81,7 @@ static struct wf_sim_store *newest(struct wf_sim_loc *l)
 	return &l->store[(l->count - 1) % WF_SIM_STORES];
 }
 
-/* A store nobody has seen, with nothing attached. */
+/* Add a store that no thread has seen, with no clocks attached. */
 static struct wf_sim_store *push(struct wf_sim_loc *l, uint64_t value)
 {
 	struct wf_sim_store *s = &l->store[l->count++ % WF_SIM_STORES];
@@ -95,10 +95,11 @@ static struct wf_sim_store *push(struct wf_sim_loc *l, uint64_t value)
 }
 
 /*
- * What is in memory was put there by plain stores: by some that we know of, or
- * unseen, by libc (compilers copy and clear structs by its functions) or by the
- * switch of contexts.  Whoever that was, its last release fence counts; what
- * was there from the start was always seen, and brings nothing.
+ * The value in memory comes from plain stores: from known ones or, unnoticed,
+ * from libc (compilers copy and clear structs with its functions) or from the
+ * switch of contexts.  Attach the last release fences of all threads, because
+ * the writer is not known.  A value that was there from the start was always
+ * seen, and has nothing attached.
  */
 static void push_plain(struct wf_sim_loc *l, struct wf_sim_cell *c)
 {
@@ -141,7 +142,7 @@ static struct wf_sim_loc *make(
 	return l;
 }
 
-/* The location of an atomic access, which is judged against plain ones. */
+/* The location of an atomic access, which is checked against plain ones. */
 static struct wf_sim_loc *find(
 	const volatile void *p, unsigned size, bool write)
 {
@@ -177,7 +178,7 @@ static struct wf_sim_loc *find(
 	return make(c, addr, size, mask);
 }
 
-/* How many stores back t may read: 1 is only the newest. */
+/* How many of the newest stores t may read: 1 means only the newest. */
 static unsigned candidates(
 	struct wf_sim_loc *l, struct wf_sim_thread *t, bool seq)
 {
@@ -211,7 +212,7 @@ static bool is_release(int mo)
 		mo == __ATOMIC_SEQ_CST;
 }
 
-/* t reads s: it has seen it, and what is attached to it. */
+/* t reads s: it has seen s and the clocks attached to it. */
 static void see(struct wf_sim_store *s, struct wf_sim_thread *t, int mo)
 {
 	if (s->seen[t->id] > t->view[t->id])
@@ -227,7 +228,7 @@ static void see(struct wf_sim_store *s, struct wf_sim_thread *t, int mo)
 	}
 }
 
-/* t makes s, in the wake of what was attached already. */
+/* t makes s; its clocks join those that are attached already. */
 static void attach(struct wf_sim_store *s, struct wf_sim_thread *t, int mo)
 {
 	s->seen[t->id] = t->view[t->id];
@@ -259,7 +260,7 @@ static void trace(const char *what, struct wf_sim_loc *l, int mo,
 		.pc = pc });
 }
 
-/* Choose how far back a load reads; back is how far it may look. */
+/* Choose how far back a load reads, less than `back'. */
 static unsigned read_back(
 	struct wf_sim_loc *l, struct wf_sim_thread *t, unsigned back)
 {
@@ -269,7 +270,7 @@ static unsigned read_back(
 	return wf_sim_choose(WF_SIM_STORE, back);
 }
 
-/* The thread reads the store so far back. */
+/* The thread reads the store i back. */
 static struct wf_sim_store *seen_back(
 	struct wf_sim_loc *l, struct wf_sim_thread *t, unsigned i)
 {
@@ -319,7 +320,10 @@ void wf_sim_store(
 		trace("store", l, mo, NULL, &v, 0, pc);
 }
 
-/* The next value takes the place of the newest, whose wake it continues. */
+/*
+ * A read-modify-write: the new value keeps the clocks attached to the newest
+ * one.
+ */
 static void replace(struct wf_sim_loc *l, struct wf_sim_thread *t,
 	volatile void *p, uint64_t v, int mo)
 {
@@ -387,7 +391,7 @@ uint64_t wf_sim_rmw(volatile void *p, unsigned size, enum wf_sim_rmw op,
 	return old;
 }
 
-/* Has the value left and come back since t read it? */
+/* Fail if the value has changed and come back since t read it. */
 static void look_for_aba(struct wf_sim_loc *l, struct wf_sim_thread *t)
 {
 	uint32_t read = l->read[t->id], since = l->count - read, away = 0;
@@ -400,14 +404,14 @@ static void look_for_aba(struct wf_sim_loc *l, struct wf_sim_thread *t)
 	if (away || since >= WF_SIM_STORES)
 		wf_sim_fail("aba", (void *)l->addr,
 			"a compare-and-swap of %s "
-			"succeeds on a value that was away: %u stores since "
-			"the thread read it",
+			"succeeds on a value that has changed and come "
+			"back: %u stores since the thread read it",
 			wf_sim_trace_place((void *)l->addr), since);
 }
 
 /*
- * The store a compare-and-swap reads: how far back.  It can only succeed on the
- * newest; one further back makes it fail, if the value differs.
+ * How far back the store is that a compare-and-swap reads.  It can succeed only
+ * on the newest one; an older one makes it fail, if the value differs.
  */
 static unsigned cas_reads(struct wf_sim_loc *l, struct wf_sim_thread *t,
 	uint64_t expected, int fail_mo)

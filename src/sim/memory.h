@@ -1,36 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/memory.h - what a load may see: C11's memory model, by stores kept.
+ * sim/memory.h - which values a load may see: C11's memory model.
  *
  * Every atomic location keeps its last WF_SIM_STORES stores, in the order they
  * were made, which is its modification order.  A load may read the newest or
- * one further back, as long as the thread has not seen a newer one.  "Seen" is
- * told by clocks: a store notes, for each thread, that thread's clock when it
- * first saw it, and a thread whose view has reached any of these has seen it.
+ * one further back, unless the thread has seen a newer one.  Clocks say what
+ * was seen: a store notes, for each thread, that thread's clock when it first
+ * saw the store; a thread whose view has reached any of these has seen it.
  *
  * Two clocks per thread:
- *	hb	what happened before; races on plain data are judged by it
- *	view	what it sees: hb, and what sequentially consistent fences and
- *		membarriers add, which order accesses but excuse no race
+ *	hb	everything that happened before; decides about races on plain
+ *		data
+ *	view	everything it sees: hb, and what sequentially consistent fences
+ *		and membarriers add, which order accesses but excuse no race
  *
- *	release store	attaches both; a relaxed one those of the last release
- *			fence; a read-modify-write goes on with what was there
+ *	release store	attaches both; a relaxed one attaches those of the last
+ *			release fence; a read-modify-write keeps those of the
+ *			store that it replaces
  *	acquire load	joins both; a relaxed one keeps them for an acquire
  *			fence
  *	SC fence	acquire; view and the global SC view become their join;
  *			release
- *	SC store, load	numbered by the lane WF_SIM_SEQ; an SC load counts as
- *			seen what SC fences have seen and all SC stores so far
+ *	SC store, load	numbered by the lane WF_SIM_SEQ; an SC load has seen
+ *			what SC fences have seen and all SC stores so far
  *
- * A membarrier is an SC fence in the caller, twice, and between them one in
- * every other thread, as far as that thread's last light fence: what it did
- * since, a compiler could have moved across, so its stores are not shown and
- * its loads not forced until the next light fence.  A call of the operating
- * system counts as one.
+ * A membarrier is two SC fences in the caller, and between them one in every
+ * other thread, placed at that thread's last light fence.  A compiler could
+ * move anything that the thread did since then across the membarrier, so its
+ * later stores are not shown and its later loads not forced until the next
+ * light fence.  A call of the operating system counts as a light fence.
  *
  * Not modelled: loads that read from stores not yet made (load buffering),
  * modification orders other than that of execution, accesses of different sizes
- * to one atomic object, memory_order_consume (taken as acquire).
+ * to one atomic object, memory_order_consume (treated as acquire).
  *
  * Reads next: sim/shadow.h, plain accesses.
  */
@@ -57,19 +59,23 @@ struct wf_sim_loc {
 	uint32_t count;			/* stores ever made */
 	uint32_t next;			/* another in the same 8 bytes, or 0 */
 	uint8_t size;
-	uint8_t mask;			/* its bytes of the 8 */
-	bool plain;			/* written plainly since: see memory */
-	uint8_t stales[WF_SIM_THREADS];	/* in a row */
-	uint32_t read[WF_SIM_THREADS];	/* the store each read last, + 1 */
+	uint8_t mask;			/* its bytes among the 8 */
+	bool plain;			/* written plainly since the last
+					 * store */
+	uint8_t stales[WF_SIM_THREADS];	/* old values read in a row */
+	uint32_t read[WF_SIM_THREADS];	/* last store each has read, + 1 */
 	wf_clock loads, stores;		/* hb clocks of atomic accesses */
 	struct wf_sim_store store[WF_SIM_STORES];
 };
 
-/* Forget everything: a new run. */
+/* Open it once; reset it for a new run. */
 int wf_sim_memory_open(void);
 void wf_sim_memory_reset(void);
 
-/* A thread starts with what its maker has seen; it ends for who joins. */
+/*
+ * A new thread has seen what its creator has seen; a joiner has seen what the
+ * ended thread has seen.
+ */
 void wf_sim_memory_fork(struct wf_sim_thread *to, struct wf_sim_thread *from);
 void wf_sim_memory_join(struct wf_sim_thread *to, struct wf_sim_thread *from);
 

@@ -3,10 +3,10 @@
  * sim/os.c - os/os.h on simulated threads, simulated memory and virtual time.
  *
  * Takes the place of os/linux/ at link time.  A call is a point; whether it
- * fails, which sleeper it wakes, what a random number is, are decisions.  A new
- * kind of call (a descriptor that becomes readable, say) is a new futex-like
- * wait: sleep on the address of the thing, and wake that address when it
- * changes.
+ * fails, which sleeper it wakes, and the values of random numbers are
+ * decisions.  A new kind of call (for example a descriptor that becomes
+ * readable) is a new futex-like wait: sleep on the address of the object, and
+ * wake that address when the object changes.
  */
 #include "os/os.h"
 
@@ -26,7 +26,7 @@
 #define WF_SIM_PAGE_BYTES 4096
 #define WF_SIM_SEEDS 16
 
-/* The first statement of every call here; named by who called it. */
+/* The return address, which names the caller in traces. */
 #define WF_SIM_CALLER ((uintptr_t)__builtin_return_address(0))
 
 void wf_sim_os_call(const char *name, uintptr_t pc)
@@ -46,9 +46,10 @@ void wf_sim_relax(void)
 }
 
 /*
- * A context is its stack's: whoever goes on there has it from who left, by the
- * queues.  The first word is also looked at by others, atomically; it is seen
- * when it differs from what was stored.
+ * A context belongs to its stack: the thread that continues there got it from
+ * the thread that left, through the queues.  Other threads read the first word
+ * too, atomically; the memory model notices it because it differs from the last
+ * store.
  */
 void wf_sim_switches(struct wf_context *from, struct wf_context *to)
 {
@@ -79,7 +80,10 @@ const void *wf_os_self_place(void)
 	return wf_sim_on() ? &wf_sim->current->self : NULL;
 }
 
-/* Of the simulated thread: no C++ runtime knows of it, but scenarios do. */
+/*
+ * The words of the simulated thread: no C++ runtime uses them, but scenarios
+ * do.
+ */
 struct wf_cxx *wf_os_cxx(void)
 {
 	return &wf_sim->current->cxx;
@@ -93,7 +97,7 @@ int wf_os_futex_wait(
 	if (!wf_sim_on())
 		return -EAGAIN;
 	wf_sim_os_call("futex_wait", WF_SIM_CALLER);
-	/* The kernel compares and falls asleep in one step. */
+	/* The kernel compares and goes to sleep in one step. */
 	memcpy(&now, (void *)word, sizeof(now));
 	if (now != expected)
 		return -EAGAIN;
@@ -179,7 +183,7 @@ void wf_os_free(void *p)
 		wf_sim_heap_free(p);
 }
 
-/* A thread's number is kept where its pthread_t would be. */
+/* A thread's number is stored in place of its pthread_t. */
 int wf_os_thread_start(struct wf_os_thread *t, void (*fn)(void *), void *arg,
 	size_t stack_bytes, const char *name)
 {
@@ -256,7 +260,6 @@ uint64_t wf_os_random(void)
 	return wf_sim_choose(WF_SIM_RANDOM, WF_SIM_SEEDS) + 1;
 }
 
-/* Faults are the simulator's own to report. */
 /* A simulated thread ends only by its return. */
 int wf_os_exit_watch(wf_os_exit_fn *fn)
 {
@@ -264,6 +267,7 @@ int wf_os_exit_watch(wf_os_exit_fn *fn)
 	return 0;
 }
 
+/* The simulator itself reports faults. */
 int wf_os_fault_watch(wf_os_fault_fn *fn)
 {
 	(void)fn;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/os.h - what the simulated operating system offers beyond os/os.h.
+ * sim/os.h - calls of the simulated operating system beyond os/os.h.
  */
 #ifndef WF_SIM_OS_H
 #define WF_SIM_OS_H
@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 /*
- * A call of the operating system begins: a point, past which a compiler moves
- * nothing.  name is for traces.
+ * Begin a call of the operating system: a point, and a light fence, because no
+ * compiler moves accesses across a call.  name is for traces.
  */
 void wf_sim_os_call(const char *name, uintptr_t pc);
 
-/* The processor is told to wait a little: somebody else should go on. */
+/* A spin loop relaxes: another thread should run. */
 void wf_sim_relax(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/panic.c - a broken assertion of the library fails the run.
+ * sim/panic.c - a failed assertion of the library fails the run.
  *
  * Takes the place of base/assert.c.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/program.c - what the loader knows about the program.
+ * sim/program.c - find the program's variables and code in memory.
  */
 #include "sim/program.h"
 
@@ -35,14 +35,14 @@ static struct {
 	uint32_t build;
 	struct segment segment[WF_SIM_SEGMENTS];
 	size_t segments;
-	char *tls; /* the live block */
+	char *tls; /* the block in use */
 	const void *tls_image;
 	size_t tls_image_bytes, tls_bytes;
 	char *tls_real, *tls_blocks;
 	char altstack[WF_SIM_ALTSTACK];
 	stack_t old_altstack;
 	struct sigaction old[WF_SIM_CRASHES];
-	uint64_t seen_run, seen_digest; /* when the timer rang last */
+	uint64_t seen_run, seen_digest; /* at the timer's last signal */
 } * pr;
 
 /* The part of a writable segment that stays writable. */
@@ -77,7 +77,7 @@ static void find_build(const char *p, const char *end)
 	}
 }
 
-/* The loader names the program first. */
+/* The loader reports the program first. */
 static int look(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	(void)size;
@@ -196,7 +196,7 @@ uint32_t wf_sim_program_build(void)
 	return pr->build;
 }
 
-/* On the alternate stack, which wf_sim_fail leaves for good. */
+/* Runs on the alternate stack, which wf_sim_fail leaves for good. */
 static void on_crash(int sig, siginfo_t *info, void *context)
 {
 	(void)context;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/real.c - libc's functions that wait, tell the time or draw numbers, and
- * its allocator, as a simulated program finds them.
+ * sim/real.c - the functions of libc that wait, read a clock or draw numbers,
+ * and its allocator, replaced for a simulated program.
  *
  * Reads next: sim/heap.h
  */
-#undef _FORTIFY_SOURCE /* or headers would define some of these */
+#undef _FORTIFY_SOURCE /* headers would define some of these */
 
 #include "sim/real.h"
 
@@ -43,12 +43,12 @@
 #include "sim/program.h"
 
 /*
- * libc calls its own malloc by name, and must find ours: what the program
- * allocated may be given to libc to be enlarged (getline does that).
+ * libc calls malloc by name, and must find ours: the program may pass memory
+ * that it allocated to libc to be enlarged (getline does that).
  */
 #pragma GCC visibility push(default)
 
-/* ---------------------------------------------------------- who may call */
+/* ---------------------------------------------------------- refused calls */
 
 static const char *const sentence[WF_SIM_REALS] = {
 	[WF_SIM_REAL_SLEEP] =
@@ -59,9 +59,9 @@ static const char *const sentence[WF_SIM_REALS] = {
 		"differs from run to run; feed the program from memory, and "
 		"let weft_sim_either() choose what comes",
 	[WF_SIM_REAL_LOCK] =
-		"would stop the real thread, and with it whoever could end "
-		"the wait; use weft_suspend() and weft_wake(), a weft_group, "
-		"or a lock made of atomics and weft_sim_yield()",
+		"would stop the real thread, and with it every thread that "
+		"could end the wait; use weft_suspend() and weft_wake(), a "
+		"weft_group, or a lock made of atomics and weft_sim_yield()",
 	[WF_SIM_REAL_THREAD] = "would make a thread that is not simulated; use "
 			       "weft_sim_thread(), or a fiber: weft_spawn()",
 	[WF_SIM_REAL_JOIN] = "would stop the real thread; use weft_sim_join() "
@@ -83,7 +83,7 @@ static bool by_program(uintptr_t pc)
 	return wf_sim_on() && wf_sim_program_text(pc);
 }
 
-/* Also true in a check of the user's, which is outside of the simulation. */
+/* Also true in a check of the user, which is not simulated. */
 static bool running(void)
 {
 	return wf_sim != NULL && wf_sim->running;
@@ -98,8 +98,8 @@ void wf_sim_real_call(const char *name, enum wf_sim_real why, uintptr_t pc)
 }
 
 /*
- * The definition behind ours.  It is looked for at the first call: before that
- * nobody may need it, and libc may not have it.
+ * libc's own definition of a function that we define too.  It is looked up at
+ * the first call: earlier it may not be needed, and libc may not have it.
  */
 static void *behind(_Atomic(void *) *found, const char *name)
 {
@@ -117,9 +117,9 @@ static void *behind(_Atomic(void *) *found, const char *name)
 }
 
 /*
- * A function of libc that is refused for a reason.  A macro, because all that
- * differs is what only the preprocessor can vary: name, type and parameters.
- * It declares first: not every libc has every one of them.
+ * Define a function of libc that is refused for a reason.  A macro, because
+ * only the preprocessor can vary name, type and parameters.  It declares the
+ * function first, because not every libc has all of them.
  */
 #define WF_REAL(why, type, name, params, args)                      \
 	type name params;                                           \
@@ -132,7 +132,7 @@ static void *behind(_Atomic(void *) *found, const char *name)
 		return ((type(*) params)behind(&found, #name))args; \
 	}
 
-/* A table, and every entry is a function. */
+/* A table: every entry defines a function. */
 /* clang-format off */
 
 /* --------------------------------------------------------------- waiting */
@@ -184,7 +184,7 @@ WF_REAL(INPUT, int, connect,
 WF_REAL(INPUT, int, flock, (int fd, int what), (fd, what))
 WF_REAL(INPUT, int, lockf, (int fd, int what, off_t len), (fd, what, len))
 
-/* What the above are called with _FORTIFY_SOURCE. */
+/* The names of the functions above with _FORTIFY_SOURCE. */
 WF_REAL(INPUT, int, __poll_chk,
 	(struct pollfd *fds, nfds_t n, int ms, size_t room), (fds, n, ms, room))
 WF_REAL(INPUT, int, __ppoll_chk,
@@ -201,9 +201,9 @@ WF_REAL(INPUT, ssize_t, __recvfrom_chk,
 	(fd, p, n, room, flags, from, len))
 
 /*
- * Locks are refused even if they are free: whoever holds one may be switched
- * away from, and the next one to come would wait for ever.  The forms that only
- * try are fine.
+ * Locks are refused even if they are free: the simulator may switch away from a
+ * holder, and the next locker would then wait for ever.  The try forms are
+ * allowed.
  */
 WF_REAL(LOCK, int, pthread_mutex_lock, (pthread_mutex_t *m), (m))
 WF_REAL(LOCK, int, pthread_mutex_timedlock,
@@ -268,7 +268,7 @@ WF_REAL(RANDOM, void, arc4random_buf, (void *p, size_t n), (p, n))
 
 /* clang-format on */
 
-/* System calls that the program makes by number: these are known to be bad. */
+/* System calls that the program makes by number: these are refused. */
 static const struct {
 	long number;
 	const char *name;
@@ -298,7 +298,7 @@ wf_noinline long syscall(long number, ...)
 		if (numbered[i].number == number)
 			wf_sim_real_call(numbered[i].name, numbered[i].why,
 				(uintptr_t)__builtin_return_address(0));
-	/* As many as there can be; no harm if there were fewer. */
+	/* Six is the maximum; reading more than were passed is harmless. */
 	va_start(args, number);
 	for (unsigned i = 0; i < 6; i++)
 		a[i] = va_arg(args, long);
@@ -309,7 +309,9 @@ wf_noinline long syscall(long number, ...)
 
 /* --------------------------------------------------------------- the end */
 
-/* Whoever calls these, the program would be gone, and the report with it. */
+/*
+ * Refused for every caller: they would end the process, and the report with it.
+ */
 
 static wf_noreturn void end(
 	_Atomic(void *) *found, const char *name, int status)
@@ -349,7 +351,7 @@ void abort(void)
 
 	if (running())
 		wf_sim_fail("assertion", NULL, "abort() was called");
-	/* Not by behind(), which ends here itself. */
+	/* Not by behind(), which itself calls abort. */
 	fn = wf_load_rlx(&found);
 	if (fn == NULL)
 		fn = dlsym(RTLD_NEXT, "abort");
@@ -381,14 +383,14 @@ void *__libc_memalign(size_t align, size_t bytes);
 void __libc_free(void *p);
 
 #define WF_SIM_ALIGN 16
-#define WF_SIM_JUNK 0xa5 /* new memory is full of it */
+#define WF_SIM_JUNK 0xa5 /* fills new memory */
 
 static bool is_alignment(size_t align)
 {
 	return align != 0 && (align & (align - 1)) == 0;
 }
 
-/* Zeroed; NULL, and errno says so, if there is no room or a fault is due. */
+/* Zeroed; NULL, with errno set, if there is no room or a fault is due. */
 static void *take(size_t bytes, size_t align, uintptr_t pc)
 {
 	void *p = wf_sim_fault_now() ? NULL
@@ -429,7 +431,7 @@ wf_noinline void *calloc(size_t n, size_t bytes)
 }
 
 /*
- * Memory of a run that is freed outside of one is no longer there anyway: the
+ * Memory of a run that is freed outside of one does not exist any more: the
  * next run starts with an empty heap.
  */
 wf_noinline void free(void *p)
@@ -440,7 +442,7 @@ wf_noinline void free(void *p)
 		wf_sim_heap_free(p);
 }
 
-/* Always moves: who keeps the old pointer is found out. */
+/* Always moves the block, so that a use of the old pointer is detected. */
 static void *move(void *p, size_t bytes, uintptr_t pc)
 {
 	size_t old = wf_sim_heap_size(p);

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/real.h - what a simulated program must not do for real.
+ * sim/real.h - calls of libc that a simulated program must not make.
  *
  * All simulated threads share one real thread.  A call that makes it wait makes
- * all of them wait, for something that none of them can then do; and one that
- * reads a clock or draws a number brings in what is different the next time, so
- * that no schedule could be replayed.
+ * all of them wait, and then none of them can end the wait.  A call that reads
+ * a clock or draws a random number returns something else the next time, and no
+ * schedule could be replayed.
  *
- * real.c therefore defines functions of libc under their own names, and the
- * linker takes ours.  Each asks two questions:
+ * So real.c defines such functions of libc under their own names, and the
+ * linker takes ours.  Each makes two tests:
  *
- *	Is this a simulation?		no: libc's own function does it
- *	Did the program itself call?	no: the same, since a library that
- *					happens to lock a mutex on its way does
- *					no harm
+ *	Is this a simulation?		no: call libc's own function
+ *	Did the program itself call?	no: call libc's own function, since a
+ *					library that happens to lock a mutex
+ *					does no harm
  *
- * and if both are answered with yes, the run fails and says what to use
- * instead.  Memory is different: there the program gets what it asked for, from
- * the heap of the run (sim/heap.h), where every touch of it is judged and every
- * address is the same each time.
+ * If both answers are yes, the run fails with a message that says what to use
+ * instead.  Memory is different: the program gets its memory from the heap of
+ * the run (sim/heap.h), where every access is checked and every address is the
+ * same each time.
  *
- * "The program itself" is the main executable, told by the return address.
- * What libc does inside of another call (getline, printf) is not seen, and
- * neither is a system call made without libc.
+ * "The program itself" is the main executable, recognised by the return
+ * address.  Calls that libc makes inside of another call (getline, printf) are
+ * not noticed, nor are system calls made without libc.
  *
  * Reads next: sim/heap.h, where the memory comes from.
  */
@@ -33,7 +33,7 @@
 
 #include "base/compiler.h"
 
-/* Why a call is refused, which is also what the program should do instead. */
+/* Why a call is refused; it also selects the advice in the message. */
 enum wf_sim_real {
 	WF_SIM_REAL_SLEEP,
 	WF_SIM_REAL_INPUT,
@@ -49,9 +49,8 @@ enum wf_sim_real {
 };
 
 /*
- * Somebody makes the call that is spelled like name, and will return to pc.
- * The run fails if that is the program, in a simulation; otherwise nothing
- * happens.
+ * A caller that will return to pc calls the function name.  The run fails if
+ * that is the program, in a simulation; otherwise nothing happens.
  */
 void wf_sim_real_call(const char *name, enum wf_sim_real why, uintptr_t pc);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/search.c - choosing.
+ * sim/search.c - the search modes: choose decisions.
  */
 #include "sim/search.h"
 
@@ -36,9 +36,9 @@ static struct {
 	/* bounded */
 	uint32_t limit[WF_SIM_FREE], used[WF_SIM_FREE];
 	size_t depth, nodes;
-	bool cut; /* by the limit of preemptions */
+	bool cut; /* the limit of preemptions left out a run */
 
-	/* list: where each thread is */
+	/* list: the next decision of each thread */
 	const struct wf_sim_decision *cursor[WF_SIM_THREADS];
 	const struct wf_sim_decision *end[WF_SIM_THREADS];
 
@@ -52,7 +52,7 @@ int wf_sim_search_open(void)
 	return se == NULL ? -ENOMEM : 0;
 }
 
-/* Random priorities, and steps at which they change. */
+/* Draw random priorities, and the steps at which they change. */
 static void begin_pct(const struct wf_sim_run *how)
 {
 	for (uint32_t i = 0; i < WF_SIM_THREADS; i++)
@@ -63,7 +63,7 @@ static void begin_pct(const struct wf_sim_run *how)
 		se->change[i] = wf_random_below(&se->random, how->length) + 1;
 }
 
-/* The list is by thread and, for each, by point. */
+/* The list is sorted by thread and, for each, by point. */
 static void begin_list(const struct wf_sim_run *how)
 {
 	const struct wf_sim_decision *d = how->list;
@@ -81,7 +81,10 @@ void wf_sim_search_begin(const struct wf_sim_run *how)
 {
 	wf_sim->log = se->log;
 	wf_random_seed(&se->random, how->seed);
-	/* Unfair runs are long, so that one makes the next estimate longer. */
+	/*
+	 * A multiple of the estimate, because unfair runs are long, and one
+	 * long run raises the next estimate.
+	 */
 	se->fair_from = (uint32_t)wf_min_size(
 		4 * how->length + WF_SIM_FAIR, wf_sim->limit / 2);
 	se->depth = 0;
@@ -92,14 +95,14 @@ void wf_sim_search_begin(const struct wf_sim_run *how)
 		begin_list(how);
 }
 
-/* Which decision of its kind is this, at this point of the thread? */
+/* The index of this decision among those of its kind at this point. */
 static uint8_t sub_of(struct wf_sim_thread *t, enum wf_sim_kind kind)
 {
 	if (t->sub_at != t->points) {
 		t->sub_at = t->points;
 		memset(t->subs, 0, sizeof(t->subs));
 	}
-	/* Too many for one name: as if it had passed a point. */
+	/* Too many for one point: count as if the thread had passed a point. */
 	if (t->subs[kind] == UINT8_MAX) {
 		t->sub_at = ++t->points;
 		memset(t->subs, 0, sizeof(t->subs));
@@ -123,7 +126,7 @@ static void note(struct wf_sim_thread *t, enum wf_sim_kind kind, unsigned value,
 		.sub = sub };
 }
 
-/* What the list says about this decision, or -1. */
+/* The value that the list has for this decision, or -1. */
 static int by_list(struct wf_sim_thread *t, enum wf_sim_kind kind, uint8_t sub)
 {
 	const struct wf_sim_decision *d = se->cursor[t->id];
@@ -138,7 +141,7 @@ static int by_list(struct wf_sim_thread *t, enum wf_sim_kind kind, uint8_t sub)
 	return -1;
 }
 
-/* Bounded: the decision stored for this depth, or a new one that is dull. */
+/* Bounded: the decision stored for this depth, or a new dull one. */
 static unsigned by_bound(
 	enum wf_sim_limit limit, enum wf_sim_kind kind, unsigned n)
 {
@@ -184,7 +187,7 @@ bool wf_sim_bounded_cut(void)
 
 bool wf_sim_bounded_next(void)
 {
-	/* Decisions beyond the depth reached belong to no run. */
+	/* Decisions beyond the depth of the last run belong to no run. */
 	se->nodes = se->depth;
 	while (se->nodes > 0) {
 		struct node *at = &se->node[se->nodes - 1];
@@ -250,7 +253,9 @@ unsigned wf_sim_choose(enum wf_sim_kind kind, unsigned n)
 		value = said > 0 && (unsigned)said < n ? (unsigned)said : 0;
 		break;
 	case WEFT_SIM_BOUNDED:
-		/* One seed for the program's own dice is as good as another. */
+		/*
+		 * All seeds of the program's random numbers are equally good.
+		 */
 		value = kind == WF_SIM_RANDOM
 			? 0
 			: by_bound(limit_of(kind), kind, n);
@@ -303,7 +308,7 @@ static uint32_t pick_pct(uint32_t ready, bool relax)
 	return best;
 }
 
-/* How much thread i has still to do, as far as anybody can tell. */
+/* The estimated number of steps that thread i has still to do. */
 static uint32_t rest(uint32_t i)
 {
 	uint32_t share = wf_sim->how->share[i], done = wf_sim->thread[i].points;
@@ -327,13 +332,15 @@ static uint32_t pick_urw(uint32_t ready)
 	}
 }
 
-/* The dull one is decision 0, then the others in order. */
+/* Decision 0 is the dull thread, then come the others in order. */
 static uint32_t pick_bounded(
 	uint32_t ready, uint32_t dull, bool stay, bool relax)
 {
 	unsigned n = (unsigned)__builtin_popcount(ready), chosen;
 
-	/* Who spins may let others run, at no cost, but only in one way. */
+	/*
+	 * A spinning thread may let others run for free, but only in one way.
+	 */
 	if (relax || n == 1)
 		return dull;
 	chosen = by_bound(
@@ -357,7 +364,7 @@ uint32_t wf_sim_pick(bool relax)
 	uint32_t later = ready & ~((me << 1) - 1), mode = s->how->mode;
 	uint8_t sub = sub_of(t, WF_SIM_THREAD);
 
-	/* Stay; else whoever comes next in a circle. */
+	/* The dull choice: stay; else the next ready thread in a circle. */
 	if (stay || ready == me)
 		dull = t->id;
 	else if (later != 0)

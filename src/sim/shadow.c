@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/shadow.c - cells and records.
+ * sim/shadow.c - the cells, and their records of plain accesses.
  */
 #include "sim/shadow.h"
 
@@ -12,9 +12,9 @@
 #include "sim/memory.h"
 #include "sim/trace.h"
 
-#define WF_SIM_PAGE_CELLS 512 /* of 8 bytes: a page of 4 KiB */
+#define WF_SIM_PAGE_CELLS 512 /* 8 bytes each: a page of 4 KiB */
 #define WF_SIM_PAGES 32768    /* with cells; a power of two */
-#define WF_SIM_NEAR 256	      /* found at once; a power of two */
+#define WF_SIM_NEAR 256	      /* cache of pages; a power of two */
 #define WF_SIM_RECORDS 524288
 #define WF_SIM_CLOCKS 65536
 #define WF_SIM_NOBODY 255
@@ -26,11 +26,11 @@ struct page {
 
 struct record {
 	uint8_t mask;	/* bytes of the 8 */
-	uint8_t only;	/* the one thread so far, or NOBODY */
+	uint8_t only;	/* the only thread so far, or NOBODY */
 	uint8_t writer; /* or NOBODY */
 	int32_t write;	/* its clock */
 	int32_t read;	/* the clock of the only thread */
-	uint32_t reads; /* of all threads, if there are several */
+	uint32_t reads; /* clocks of all threads, if several */
 	uint32_t next;
 };
 
@@ -38,7 +38,8 @@ static struct {
 	uint32_t run;
 	struct page near[WF_SIM_NEAR];
 	struct page page[WF_SIM_PAGES];
-	struct wf_sim_cell *cells; /* of all pages, next first */
+	struct wf_sim_cell *cells; /* of all pages; the next page's are at
+				    * `pages' */
 	size_t pages;
 	struct record record[WF_SIM_RECORDS];
 	uint32_t records;
@@ -86,7 +87,7 @@ static bool is_ignored(uintptr_t addr)
 	return false;
 }
 
-/* The cells of a page; NULL: none, or no more can be watched. */
+/* The cells of a page; NULL: there are none, or the limit is reached. */
 static wf_noinline struct wf_sim_cell *page_cells(uintptr_t number, bool make)
 {
 	size_t i = number * UINT64_C(0x9e3779b97f4a7c15) >> 40;
@@ -115,7 +116,7 @@ struct wf_sim_cell *wf_sim_cell(uintptr_t addr)
 	struct wf_sim_cell *c = near->cells;
 
 	if (wf_unlikely(near->number != number || number == 0)) {
-		/* Page 0 is nobody's; the access itself will crash. */
+		/* Page 0 is never mapped; the access itself will crash. */
 		c = number == 0 ? NULL : page_cells(number, true);
 		if (c == NULL)
 			return NULL;
@@ -143,12 +144,12 @@ static wf_noinline wf_noreturn void race(uintptr_t addr, bool write,
 		wf_sim_thread_name(other));
 }
 
-/* Bytes of the cell are accessed that may not all be there. */
+/* Fail if the accessed bytes of the cell are not all allocated. */
 static wf_noinline void judge_memory(
 	struct wf_sim_cell *c, uintptr_t addr, unsigned mask, bool write)
 {
 	static const char *const what[] = { [WF_SIM_FREED] = "freed memory",
-		[WF_SIM_NOWHERE] = "memory that nobody has allocated",
+		[WF_SIM_NOWHERE] = "memory that was never allocated",
 		[WF_SIM_GUARD] = "the guard of a stack" };
 	static const char *const oracle[] = { [WF_SIM_FREED] = "use after free",
 		[WF_SIM_NOWHERE] = "wild access",
@@ -177,7 +178,7 @@ static uint32_t first_beyond(wf_clock a, wf_clock b)
 	return WF_SIM_THREADS;
 }
 
-/* Does the access come after all that r tells? */
+/* Fail unless all accesses of record r happened before this one. */
 static void judge(struct record *r, uintptr_t addr, bool write, bool atomic)
 {
 	struct wf_sim_thread *t = wf_sim->current;
@@ -197,7 +198,7 @@ static void judge(struct record *r, uintptr_t addr, bool write, bool atomic)
 	}
 }
 
-/* After all atomic accesses of these bytes? */
+/* Fail unless all atomic accesses of these bytes happened before this one. */
 static void judge_atomics(
 	struct wf_sim_cell *c, uintptr_t addr, unsigned mask, bool write)
 {
@@ -228,7 +229,10 @@ static wf_noinline wf_noreturn void too_large(void)
 		"than the simulator can watch");
 }
 
-/* The record of exactly these bytes, judged; made if there is none. */
+/*
+ * Check all records of these bytes; return the one of exactly these, made if
+ * there is none.
+ */
 static struct record *find_record(
 	struct wf_sim_cell *c, uintptr_t addr, unsigned mask, bool write)
 {
@@ -255,7 +259,7 @@ static struct record *find_record(
 	return r;
 }
 
-/* A second thread comes: from here on reads are kept for each. */
+/* A second thread comes: from now on each thread's reads are kept. */
 static void open_record(struct record *r)
 {
 	if (sh->clocks == WF_SIM_CLOCKS)
@@ -300,7 +304,10 @@ static void touch(uintptr_t addr, unsigned mask, bool write, uintptr_t pc)
 
 	if (c == NULL)
 		return;
-	/* Most memory is accessed in one way, and by one thread, or again. */
+	/*
+	 * Fast path: one record of these bytes, used by one thread, or read
+	 * again.
+	 */
 	r = &sh->record[c->records];
 	if (c->records == 0 || r->mask != mask || r->next != 0 ||
 		c->locs != 0 || c->memory != WF_SIM_THERE || wf_sim->tracing) {
@@ -353,7 +360,7 @@ void wf_sim_shadow_atomic(
 bool wf_sim_shadow_written(
 	struct wf_sim_cell *c, unsigned mask, uint32_t *thread, int32_t *clock)
 {
-	/* Newest records come first; all have been judged. */
+	/* The newest records come first; all have been checked. */
 	for (uint32_t n = c->records; n != 0; n = sh->record[n].next) {
 		struct record *r = &sh->record[n];
 
@@ -366,7 +373,7 @@ bool wf_sim_shadow_written(
 	return false;
 }
 
-/* The memory goes; what was never touched needs no word. */
+/* The memory is freed or becomes new.  Cells that were never touched stay. */
 static void let_go(const void *p, size_t bytes, bool freed)
 {
 	uintptr_t addr = (uintptr_t)p, end = addr + bytes;

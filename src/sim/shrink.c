@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/shrink.c - leaving decisions out.
+ * sim/shrink.c - make a list of decisions shorter.
  */
 #include "sim/shrink.h"
 
@@ -11,16 +11,16 @@
 #include "sim/heap.h"
 #include "sim/token.h"
 
-#define WF_SIM_SHORT 16 /* a list that is tried in all pairs */
+#define WF_SIM_SHORT 16 /* length up to which all pairs are tried */
 
 struct shrinking {
 	struct wf_sim_decision *list, *trial;
 	size_t count;
 	const char *oracle;
-	unsigned runs; /* that are left */
+	unsigned runs; /* that may still be made */
 };
 
-/* Does the trial fail in the same way?  Then it is the new list. */
+/* If the trial fails in the same way, it becomes the list. */
 static bool attempt(struct shrinking *sh, size_t count)
 {
 	struct wf_sim_run how = { .mode = WF_SIM_LIST,
@@ -36,14 +36,17 @@ static bool attempt(struct shrinking *sh, size_t count)
 		strcmp(wf_sim->failure.oracle, sh->oracle) != 0 ||
 		wf_sim->log_count > sh->count)
 		return false;
-	/* What had no effect is not in the log. */
+	/* The log has no decisions without effect. */
 	sh->count = wf_sim->log_count;
 	memcpy(sh->list, wf_sim->log, sh->count * sizeof(*sh->list));
 	wf_sim_token_sort(sh->list, sh->count);
 	return true;
 }
 
-/* Leave out parts of this size, from the last to the first; true: some. */
+/*
+ * Leave out parts of this size, from the last to the first; true: the list
+ * became shorter.
+ */
 static bool leave_out(struct shrinking *sh, size_t part)
 {
 	size_t at = sh->count;
@@ -62,7 +65,7 @@ static bool leave_out(struct shrinking *sh, size_t part)
 	return some;
 }
 
-/* The list without decision j, and decision i going to thread v. */
+/* Try the list without decision j, and with decision i going to thread v. */
 static bool without(struct shrinking *sh, size_t j, size_t i, unsigned v)
 {
 	size_t before = sh->count, n = 0;
@@ -78,7 +81,10 @@ static bool without(struct shrinking *sh, size_t j, size_t i, unsigned v)
 	return attempt(sh, n) && sh->count < before;
 }
 
-/* A short list: any two left out, or two switches made one; true: done. */
+/*
+ * For a short list: leave out any two decisions, or make one switch of two;
+ * true: the list became shorter.
+ */
 static bool refine(struct shrinking *sh)
 {
 	for (size_t j = 0; j < sh->count; j++)

@@ -21,7 +21,7 @@
 #define WF_SIM_COMMAND 65536
 #define WF_SIM_BATCH 2048 /* addresses in it */
 
-/* What the library's own files have in their debug information. */
+/* The debug information of the library's own files has this in its paths. */
 #define WF_SIM_OURS "weft-src/"
 
 /* The whole file, or NULL; mapped once, before any run, and kept. */
@@ -89,7 +89,7 @@ bool wf_sim_symbol(uintptr_t addr, char *name, size_t bytes, size_t *offset)
 	return false;
 }
 
-/* One line without its end; false: there is none. */
+/* Read one line without its end; false: there is none. */
 static bool line(FILE *in, char *text, size_t bytes)
 {
 	if (fgets(text, (int)bytes, in) == NULL)
@@ -98,7 +98,7 @@ static bool line(FILE *in, char *text, size_t bytes)
 	return true;
 }
 
-/* What addr2line says about one of them: a function, then a place. */
+/* Read addr2line's answer for one address: a function, then a place. */
 static bool read_line(FILE *in, struct wf_sim_line *l)
 {
 	char function[256], place[PATH_MAX];
@@ -120,7 +120,7 @@ static bool read_line(FILE *in, struct wf_sim_line *l)
 	return true;
 }
 
-/* As many as a command line may have. */
+/* Look up as many as fit a command line. */
 static void read_lines(const char *exe, struct wf_sim_line *lines, size_t n)
 {
 	char *command = malloc(WF_SIM_COMMAND);
@@ -131,7 +131,7 @@ static void read_lines(const char *exe, struct wf_sim_line *lines, size_t n)
 		return;
 	at = (size_t)snprintf(command, WF_SIM_COMMAND,
 		"addr2line -f -e '%s' 2>/dev/null", exe);
-	/* A return address is behind the call. */
+	/* A return address is behind the call, so subtract 1. */
 	for (size_t i = 0; i < n; i++)
 		at += (size_t)snprintf(command + at, WF_SIM_COMMAND - at,
 			" %#lx",
@@ -155,7 +155,10 @@ void wf_sim_lines(struct wf_sim_line *lines, size_t n)
 		snprintf(lines[i].text, sizeof(lines[i].text), "%#lx",
 			(unsigned long)wf_sim_program_offset(lines[i].pc));
 	}
-	/* The shell sees the path between quotes; one with a quote is odd. */
+	/*
+	 * The shell gets the path between quotes, so it must not contain a
+	 * quote.
+	 */
 	if (length <= 0 || memchr(exe, '\'', (size_t)length) != NULL)
 		return;
 	exe[length] = '\0';

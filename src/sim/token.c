@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/token.c - writing and reading tokens.
+ * sim/token.c - write and read tokens.
  */
 #include "sim/token.h"
 
@@ -66,7 +66,7 @@ static void add_shares(struct text *t, const struct wf_sim_run *how)
 		add(t, ".%u", how->share[i]);
 }
 
-/* A name is told from what follows, and from other words. */
+/* Replace the characters that end a name in a token. */
 static char tame(char c)
 {
 	return c == ':' || c == ' ' ? '_' : c;

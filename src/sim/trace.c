@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/trace.c - events kept, and printed with names.
+ * sim/trace.c - keep events, and print them with names.
  */
 #include "sim/trace.h"
 
@@ -15,11 +15,11 @@
 #include "sim/program.h"
 #include "sim/symbols.h"
 
-#define WF_SIM_EVENTS 65536 /* the last so many are kept */
+#define WF_SIM_EVENTS 65536 /* the last ones are kept */
 #define WF_SIM_NAMES 64
-#define WF_SIM_SHOWN 400  /* at most so many are printed */
-#define WF_SIM_AROUND 4	  /* of a thread, before it is left and after */
-#define WF_SIM_LAST 40	  /* these always */
+#define WF_SIM_SHOWN 400  /* printed at most */
+#define WF_SIM_AROUND 4	  /* of a thread, before and after a switch */
+#define WF_SIM_LAST 40	  /* always printed */
 #define WF_SIM_LINES 4096 /* places in the source */
 
 static struct {
@@ -33,7 +33,7 @@ static struct {
 	} name[WF_SIM_NAMES];
 	size_t shown[WF_SIM_SHOWN];
 	size_t lines;
-	struct wf_sim_line line[WF_SIM_LINES]; /* by address */
+	struct wf_sim_line line[WF_SIM_LINES]; /* sorted by address */
 } * tr;
 
 int wf_sim_trace_open(void)
@@ -215,7 +215,7 @@ static const struct wf_sim_line *line_of(const struct wf_sim_event *e)
 	return bsearch(&key, tr->line, tr->lines, sizeof(key), compare);
 }
 
-/* Look up where everything is, each place once. */
+/* Look up the source lines of all events, each place once. */
 static void find_lines(void)
 {
 	size_t n = 0;
@@ -232,7 +232,7 @@ static void find_lines(void)
 	wf_sim_lines(tr->line, n);
 }
 
-/* Is something near that only this schedule has? */
+/* Whether the event is one of the last, stale, or near a switch of threads. */
 static bool is_turn(size_t i)
 {
 	if (i + WF_SIM_LAST >= tr->events || event(i)->stale > 0)
@@ -245,7 +245,10 @@ static bool is_turn(size_t i)
 	return false;
 }
 
-/* A user's program is told by what it does itself, ours by its turns. */
+/*
+ * By default show the program's own events; with WEFT_SIM_INSIDE, those near
+ * switches.
+ */
 static bool is_of_interest(size_t i)
 {
 	const struct wf_sim_line *l = line_of(event(i));
@@ -255,7 +258,7 @@ static bool is_of_interest(size_t i)
 	return l == NULL || !l->inside;
 }
 
-/* The numbers of those to print, the last first; how many. */
+/* Choose the events to print, the last first; returns how many. */
 static size_t choose(size_t *shown)
 {
 	size_t all = 0, n = 0;

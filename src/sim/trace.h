@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/trace.h - a run told to people.
+ * sim/trace.h - the trace: a readable account of a run.
  *
- * While wf_sim->tracing is set every point leaves an event.  A failing run is
- * run once more like that, so nothing of this costs anything otherwise.
+ * While wf_sim->tracing is set, every point leaves an event.  A failing run is
+ * repeated with it set, so other runs do not pay for tracing.
  */
 #ifndef WF_SIM_TRACE_H
 #define WF_SIM_TRACE_H
@@ -18,7 +18,7 @@
 struct wf_sim_event {
 	uint32_t step;
 	uint8_t thread;
-	uint8_t stale;		/* how many newer stores a load did not read */
+	uint8_t stale;		/* newer stores that a load did not read */
 	uint8_t size;
 	int8_t order;		/* __ATOMIC_*, or -1 */
 	const char *what;	/* "load", "futex_wait", ... */
@@ -36,7 +36,7 @@ void wf_sim_trace_event(const struct wf_sim_event *e);
 void wf_sim_trace_plain(
 	const void *p, unsigned mask, bool write, uintptr_t pc);
 
-/* An event that is only words. */
+/* Add an event that is only text. */
 void wf_sim_trace_note(const char *what, uintptr_t pc, const char *fmt, ...)
 	wf_printf(3, 4);
 
@@ -44,7 +44,7 @@ void wf_sim_trace_note(const char *what, uintptr_t pc, const char *fmt, ...)
 const char *wf_sim_trace_place(const void *p);
 void wf_sim_trace_name(const void *p, size_t bytes, const char *name);
 
-/* All events, with source lines where they can be found. */
+/* Print the events, with source lines where they can be found. */
 void wf_sim_trace_print(FILE *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim/user.c - what a simulated program may ask of the simulator.
+ * sim/user.c - the calls that a simulated program makes to the simulator.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -58,12 +58,12 @@ void weft_sim_os_faults(unsigned per_fault)
 		wf_sim->faults = per_fault;
 }
 
-/* Does something wait on the processor whose thread this is? */
+/* Whether tasks wait on the processor of this thread, or for its group. */
 static bool work_here(void)
 {
 	struct wf_thread *t = wf_os_self();
 
-	while (t != NULL && t->visitor)
+	while (t != NULL && t->foreign)
 		t = t->host;
 	if (t == NULL)
 		return false;
@@ -108,7 +108,7 @@ void weft_sim_assert_eventually(
 		return;
 	end = wf_sim->now_ns > INT64_MAX - ns ? INT64_MAX : wf_sim->now_ns + ns;
 	for (;;) {
-		/* A point, for deadlines that are past. */
+		/* A point, so that deadlines that have passed expire. */
 		wf_sim_os_call("eventually", WF_SIM_USER);
 		weft_sim_quiesce();
 		if (cond(arg))

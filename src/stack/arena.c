@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack/arena.c - mapping, guarding and counting slots.
+ * stack/arena.c - map arenas, guard their slots, count them.
  */
 #include "stack/arena.h"
 
@@ -10,7 +10,7 @@
 #include "base/sanitize.h"
 #include "os/os.h"
 
-/* Guards that go to the kernel in one call. */
+/* Guards that one call to the kernel installs. */
 #define WF_CARVE_MAX 64
 
 void wf_guards_init(struct wf_guards *g, bool strict)
@@ -56,7 +56,10 @@ void wf_arena_unmap(struct wf_arena *a, struct wf_guards *g)
 	wf_os_vm_unmap(a, a->bytes);
 }
 
-/* Slots [at, at + n) by page protection, or not at all; how many of them. */
+/*
+ * Guard slots [at, at + n) by page protection, or leave them without a guard.
+ * Returns how many are done, or -ENOMEM if a strict pool can have none.
+ */
 static int carve_by_protection(
 	struct wf_arena *a, uint32_t at, uint32_t n, struct wf_guards *g)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack/cache.c - when a magazine or the credits run out, or over.
+ * stack/cache.c - slow paths: a magazine is empty or full, credits run out.
  */
 #include "stack/cache.h"
 
@@ -14,7 +14,7 @@ int wf_stack_cache_open(struct wf_stack_cache *c, struct wf_stack_pool *p)
 	for (unsigned cls = 0; cls < WF_STACK_CLASSES; cls++) {
 		uint32_t batch = p->store[cls].shape.batch;
 
-		/* A stack that must be wiped is not kept here. */
+		/* A stack that must be wiped is not cached. */
 		c->shelf[cls].full = p->config.wipe ? 0 : batch;
 		c->shelf[cls].credits_max = 2 * batch;
 	}
@@ -78,7 +78,7 @@ void wf_stack_give_slow(struct wf_stack_cache *c, struct wf_stack *s)
 	shelf->now.count++;
 }
 
-/* A batch of credits, or if there is no room for so many, just one. */
+/* Get a batch of credits; if there is no room for a batch, only one. */
 int wf_stack_credit_slow(struct wf_stack_cache *c, unsigned cls)
 {
 	struct wf_stack_shelf *shelf = &c->shelf[cls];

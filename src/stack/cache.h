@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack/cache.h - a processor's own stacks: taken and given without atomics.
+ * stack/cache.h - a processor's own stacks, taken and given without atomics.
  *
- * Per class, two magazines of at most one batch each.  One is in use; when it
- * runs empty or full the two change places, and only when that does not help is
- * the depot asked for a full magazine or given one.  So whoever takes and gives
- * around a boundary does not go to the depot each time.
+ * Per class there are two magazines of at most one batch each.  One is in use.
+ * When it runs empty or full, the two change places; only if that does not
+ * help, the cache gets a full magazine from the depot or gives it one.  So a
+ * processor that alternates between take and give at the edge of a magazine
+ * does not go to the depot each time.
  *
  * Credits (stack/pool.h) are cached too, up to two batches a class.
  *
- * Roles.  A cache has one OWNER at a time, whoever holds its processor.
+ * Roles.  A cache has one OWNER at a time: the holder of its processor.
  *
  * The order, for a fiber: wf_stack_credit, any number of wf_stack_take and
  * wf_stack_give, wf_stack_credit_back last.  They may be on different caches of
- * the same pool.
+ * one pool.
  *
  * Reads next: stack/overflow.h, what happens at the end of a stack.
  */
@@ -40,12 +41,12 @@ struct wf_stack_cache {
 	struct wf_stack_shelf shelf[WF_STACK_CLASSES];
 };
 
-/* An empty cache, in the caller's memory.  -ENOMEM: nothing happened. */
+/* Open an empty cache, in the caller's memory.  -ENOMEM: nothing happened. */
 wf_must_check int wf_stack_cache_open(
 	struct wf_stack_cache *c, struct wf_stack_pool *p);
 void wf_stack_cache_close(struct wf_stack_cache *c);
 
-/* Give everything that is cached to the pool: the processor goes idle. */
+/* Give everything in the cache to the pool, when the processor goes idle. */
 void wf_stack_cache_flush(struct wf_stack_cache *c);
 
 struct wf_stack *wf_stack_take_slow(struct wf_stack_cache *c, unsigned cls);
@@ -53,7 +54,7 @@ void wf_stack_give_slow(struct wf_stack_cache *c, struct wf_stack *s);
 wf_must_check int wf_stack_credit_slow(struct wf_stack_cache *c, unsigned cls);
 void wf_stack_credit_back_slow(struct wf_stack_cache *c, unsigned cls);
 
-/* The right to one stack of class cls.  -ENOMEM. */
+/* Take a credit: the right to one stack of class cls.  -ENOMEM. */
 wf_must_check static inline int wf_stack_credit(
 	struct wf_stack_cache *c, unsigned cls)
 {
@@ -69,7 +70,7 @@ static inline void wf_stack_credit_back(struct wf_stack_cache *c, unsigned cls)
 		wf_stack_credit_back_slow(c, cls);
 }
 
-/* A stack for the holder of a credit; never NULL. */
+/* Take a stack; the caller has a credit, so it is never NULL. */
 static inline struct wf_stack *wf_stack_take(
 	struct wf_stack_cache *c, unsigned cls)
 {
@@ -84,7 +85,7 @@ static inline struct wf_stack *wf_stack_take(
 	return s;
 }
 
-/* Back; nobody may be on it. */
+/* Give a stack back.  No fiber may be on it. */
 static inline void wf_stack_give(struct wf_stack_cache *c, struct wf_stack *s)
 {
 	struct wf_stack_shelf *shelf = &c->shelf[s->cls];

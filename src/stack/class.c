@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack/class.c - size classes, computed.
+ * stack/class.c - the size classes of stacks.
  */
 #include "stack/class.h"
 
@@ -9,7 +9,7 @@
 #include "arch/context.h"
 #include "base/limits.h"
 
-/* What class 0 promises. */
+/* The stack size that class 0 promises. */
 static size_t smallest(size_t page_bytes)
 {
 	return wf_max_size(WF_STACK_BYTES_MIN, 4 * page_bytes);

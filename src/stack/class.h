@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack/class.h - the sizes a stack can have, and what a slot looks like.
+ * stack/class.h - the sizes a stack can have, and the layout of a slot.
  *
- * Stacks come in classes, each twice the one before.  The smallest promises
- * four pages (at least 16 KiB), the largest 1 GiB.  A slot of a class is
+ * Stacks come in classes, each twice as large as the one before.  The smallest
+ * promises four pages (at least 16 KiB), the largest 1 GiB.  A slot of a class
+ * is
  *
  *	low						       high
  *	| guard | slack |	  promised	      | head, colour |
  *	|<-------------------------- stride ------------------------->|
  *
- * guard	faults on any access; wide enough that a frame cannot step over
- *		it (WF_ARCH_GUARD_BYTES)
+ * guard	faults on any access; wide enough that a frame cannot skip it
+ *		(WF_ARCH_GUARD_BYTES)
  * slack	room beyond the promise, a quarter of it and more, so that a
  *		fiber which has used a little of its stack can still run another
  *		one, with its full promise, as a call on the same stack
  * head		struct wf_stack; it and the colour are taken from the slack
- * colour	up to 2 KiB that differ from slot to slot, so that the tops of
+ * colour	up to 2 KiB, different from slot to slot, so that the tops of
  *		many stacks do not fall into the same cache sets
  *
- * The stride is an odd number of pages, for the same reason one level down.
- * Only address space is reserved; a page costs memory when it is first touched.
+ * The stride is an odd number of pages, so that stacks do not fall into the
+ * same sets of larger caches.  A slot only reserves address space; a page costs
+ * memory when it is first touched.
  *
  * Reads next: stack/arena.h, where the slots are.
  */
@@ -36,18 +38,18 @@
 #define WF_STACK_BYTES_MAX WF_GIB
 #define WF_STACK_BYTES_DEFAULT (64 * WF_KIB)
 
-/* Offsets of tops within their page: half of it, in cache lines. */
+/* Number of colours: they cover half a page, in cache lines. */
 #define WF_STACK_COLOURS 32
 
 struct wf_stack_class {
-	size_t promised;	/* bytes a fiber may count on */
+	size_t promised;	/* bytes a fiber has at least */
 	size_t guard;		/* bytes at the low end that fault */
 	size_t stride;		/* bytes from slot to slot; odd in pages */
-	uint32_t batch;		/* how many stacks change hands at once */
+	uint32_t batch;		/* stacks that move at once */
 };
 
 /*
- * The class for stacks of bytes bytes (0: the default).  Returns its number, or
+ * The number of the class for stacks of bytes bytes (0: the default), or
  * -EINVAL if there is none that large.
  */
 int wf_stack_class_of(size_t bytes, size_t page_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack/overflow.c - the last line a fiber without stack gets to say.
+ * stack/overflow.c - report the overflow of a fiber's stack.
  */
 #include "stack/overflow.h"
 
@@ -11,11 +11,11 @@
 
 static _Atomic(wf_overflow_whois *) ask;
 
-/* In a signal handler: no lock, no allocation. */
+/* Runs in a signal handler: no lock, no allocation. */
 static void on_fault(void *addr)
 {
 	struct wf_overflow_who who = { 0 };
-	/* Relaxed: stored before the watch that leads here. */
+	/* Relaxed: stored before the watch that makes this handler run. */
 	wf_overflow_whois *whois = wf_load_rlx(&ask);
 	char text[256];
 	int n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack/pool.c - promising stacks, making them, and letting them go.
+ * stack/pool.c - promise stacks, make them, free them.
  */
 #include "stack/pool.h"
 
@@ -14,7 +14,7 @@
 #define WF_ARENA_BYTES_MAX WF_GIB
 #define WF_DEPOT_BYTES (128 * WF_MIB)
 
-/* A magazine is never larger: see stack/class.c. */
+/* No magazine is larger: see stack/class.c. */
 #define WF_BATCH_MAX 32
 
 void wf_stack_pool_open(
@@ -57,7 +57,7 @@ int wf_stack_pool_class(struct wf_stack_pool *p, size_t bytes)
 	return wf_stack_class_of(bytes, p->page_bytes);
 }
 
-/* What ready must be for so many credits (P1).  By lock. */
+/* The least value of ready for so many credits (P1).  Under lock. */
 static size_t needed(
 	struct wf_stack_pool *p, struct wf_stack_store *st, size_t promised)
 {
@@ -66,7 +66,7 @@ static size_t needed(
 	return promised + (2 * p->caches + 1) * st->shape.batch;
 }
 
-/* The list of arenas with cold slots, the oldest first.  By lock. */
+/* The list of arenas with cold slots, the oldest first.  Under lock. */
 static void cold_insert(struct wf_stack_store *st, struct wf_arena *a)
 {
 	struct wf_arena **at = &st->cold;
@@ -87,8 +87,8 @@ static void cold_remove(struct wf_stack_store *st, struct wf_arena *a)
 }
 
 /*
- * A new arena, as large as all there are together, or if there is no room for
- * that, one with just the slots that are needed.  By grow_lock.
+ * Add an arena, as large as all others together; if there is no room for that,
+ * one with just the slots that are needed.  Under grow_lock.
  */
 static int add_arena(struct wf_stack_pool *p, unsigned cls, size_t slots)
 {
@@ -109,7 +109,7 @@ static int add_arena(struct wf_stack_pool *p, unsigned cls, size_t slots)
 	return 0;
 }
 
-/* Carve some more slots; a new arena has room for n.  By grow_lock. */
+/* Carve some more slots; a new arena has room for n.  Under grow_lock. */
 static int carve(struct wf_stack_pool *p, unsigned cls, size_t n)
 {
 	struct wf_stack_store *st = &p->store[cls];
@@ -136,7 +136,10 @@ static int carve(struct wf_stack_pool *p, unsigned cls, size_t n)
 	return some;
 }
 
-/* Make enough stacks for n more credits.  -ENOMEM: not enough, none lost. */
+/*
+ * Carve enough stacks for n more credits.  On -ENOMEM there are not enough, but
+ * those that were carved stay.
+ */
 static int grow(struct wf_stack_pool *p, unsigned cls, size_t n)
 {
 	struct wf_stack_store *st = &p->store[cls];
@@ -196,14 +199,23 @@ void wf_stack_pool_release(struct wf_stack_pool *p, unsigned cls, size_t n)
 	wf_unlock(&p->lock);
 }
 
-/* The new cache counts at once, and is empty until there is enough for it. */
+/*
+ * The new cache counts at once (P1); it gets no stack before there are enough.
+ */
 int wf_stack_pool_join(struct wf_stack_pool *p)
 {
+	bool too_few[WF_STACK_CLASSES];
+
 	wf_lock(&p->lock);
 	p->caches++;
+	for (unsigned cls = 0; cls < WF_STACK_CLASSES; cls++) {
+		struct wf_stack_store *st = &p->store[cls];
+
+		too_few[cls] = needed(p, st, st->promised) > st->ready;
+	}
 	wf_unlock(&p->lock);
 	for (unsigned cls = 0; cls < WF_STACK_CLASSES; cls++) {
-		int err = grow(p, cls, 0);
+		int err = too_few[cls] ? grow(p, cls, 0) : 0;
 
 		if (err) {
 			wf_stack_pool_leave(p);
@@ -221,14 +233,14 @@ void wf_stack_pool_leave(struct wf_stack_pool *p)
 	wf_unlock(&p->lock);
 }
 
-/* Touch the memory of a cold slot and write its stack's head there. */
+/* Touch the memory of a cold slot and write its struct wf_stack there. */
 static struct wf_stack *warm(struct wf_arena *a, uint32_t index)
 {
 	char *high = wf_arena_slot(a, index) + a->shape.stride;
 	size_t colour = index % WF_STACK_COLOURS * WF_CACHE_LINE;
 	struct wf_stack *s = (struct wf_stack *)(high - colour) - 1;
 
-	/* Aligned for any object: a stack begins here. */
+	/* Aligned for any object, because the stack begins here. */
 	s = (struct wf_stack *)((uintptr_t)s & ~(uintptr_t)63);
 	*s = (struct wf_stack){
 		.arena = a,
@@ -270,7 +282,10 @@ void wf_stack_pool_deal(
 		*m = (struct wf_stack_magazine){ warm(a, index), 1 };
 }
 
-/* Is the arena all cold, not needed (P1), and not the last?  By lock. */
+/*
+ * Whether the arena is all cold, not needed (P1), and not the last.  Under
+ * lock.
+ */
 static bool can_go(
 	struct wf_stack_pool *p, struct wf_stack_store *st, struct wf_arena *a)
 {
@@ -281,8 +296,8 @@ static bool can_go(
 }
 
 /*
- * Unmap arenas that hold no hot stack and are not needed (P1).  By grow_lock,
- * so that nobody carves them meanwhile.
+ * Unmap arenas that hold no hot stack and are not needed (P1).  Under
+ * grow_lock, so that no thread carves them meanwhile.
  */
 static void shed(struct wf_stack_pool *p, struct wf_stack_store *st)
 {
@@ -313,9 +328,9 @@ static void shed(struct wf_stack_pool *p, struct wf_stack_store *st)
 }
 
 /*
- * Give the memory of a magazine's stacks back; they are then cold.  If the
- * system refuses, its pages stay resident until the slot is used again; only a
- * wipe is owed.
+ * Give the memory of a magazine's stacks back to the system; the stacks become
+ * cold.  If the system refuses, the pages stay resident until the slot is used
+ * again; only with `wipe' they must be cleared here.
  */
 static void chill(struct wf_stack_pool *p, struct wf_stack_magazine *m)
 {
@@ -343,7 +358,7 @@ static void chill(struct wf_stack_pool *p, struct wf_stack_magazine *m)
 	*m = (struct wf_stack_magazine){ 0 };
 }
 
-/* Put a full magazine into the depot; false if there is no room. */
+/* Put a full magazine into the depot; false if it has no room. */
 static bool keep(struct wf_stack_pool *p, struct wf_stack_store *st,
 	struct wf_stack_magazine *m)
 {
@@ -374,7 +389,10 @@ void wf_stack_pool_collect(struct wf_stack_pool *p, struct wf_stack_magazine *m)
 	if (keep(p, st, m))
 		return;
 	chill(p, m);
-	/* Whoever grows or trims now may leave an arena to the next one. */
+	/*
+	 * If another thread grows or trims now, a later collect unmaps the
+	 * arena.
+	 */
 	if (wf_trylock(&p->grow_lock)) {
 		shed(p, st);
 		wf_unlock(&p->grow_lock);
@@ -430,7 +448,7 @@ void wf_stack_pool_stats(struct wf_stack_pool *p, struct wf_stack_stats *stats)
 	wf_unlock(&p->grow_lock);
 }
 
-/* One class. */
+/* Check one class. */
 static bool store_check(struct wf_stack_pool *p, struct wf_stack_store *st)
 {
 	size_t carved = 0, magazines = 0, listed = 0, with_cold = 0;

@@ -2,18 +2,19 @@
 /*
  * stack/pool.h - all stacks of a runtime: credits, depot, arenas.
  *
- * A fiber that blocks needs a stack for those who come after it and may not be
- * refused one.  So it is spawning that can fail: a spawn takes a CREDIT, and a
- * credit is good for one stack at any time until it is given back.
+ * A fiber that blocks leaves its thread without a stack for the next fiber, and
+ * that fiber cannot be refused one.  So a spawn is the call that can fail: it
+ * takes a CREDIT, and a credit is good for one stack at any time until it is
+ * given back.
  *
  *	(P1) ready >= promised + caches * 2 batches + 1 batch	(per class)
  *
- * ready is the number of carved slots, promised that of credits out.  A stack
- * that is neither taken nor reachable is in a cache (at most two batches each)
- * or on its way through the hands of one trimmer (at most one batch), so
- * whoever holds a credit finds a stack.  A stack is given before its credit.
+ * ready is the number of carved slots, promised the number of credits that are
+ * out.  A stack that is neither taken nor available is in a cache (at most two
+ * batches each) or is being trimmed (at most one batch).  So the holder of a
+ * credit always finds a stack.  Give a stack back before its credit.
  *
- * Where a stack is:
+ * A stack is
  *
  *	taken	by a fiber or a loop
  *	cached	in a processor's cache (stack/cache.h), hot
@@ -21,16 +22,16 @@
  *		than they give get whole magazines from those that give more
  *	cold	in its arena
  *
- * The depot keeps a limited number of magazines; what exceeds it gives its
- * memory back and goes cold, and an arena whose slots are all cold is unmapped
- * when (P1) allows it and it is not the last one.  wf_stack_pool_trim empties
- * the depot.
+ * The depot keeps a limited number of magazines.  The stacks of further
+ * magazines give their memory back and become cold.  An arena whose slots are
+ * all cold is unmapped when (P1) allows it and it is not the last one.
+ * wf_stack_pool_trim empties the depot.
  *
- * Locks.  lock guards lists and counts, a few instructions at a time; no system
- * call and no page fault happens under it.  grow_lock is held by whoever maps,
- * carves or trims, and taken before lock.
+ * Locks.  lock guards lists and counts, for a few instructions at a time; no
+ * system call and no page fault happens under it.  A thread that maps, carves
+ * or trims holds grow_lock, and takes it before lock.
  *
- * Reads next: stack/cache.h, the side that fibers see.
+ * Reads next: stack/cache.h, the interface for fibers.
  */
 #ifndef WF_STACK_POOL_H
 #define WF_STACK_POOL_H
@@ -43,24 +44,24 @@
 #include "stack/class.h"
 #include "stack/stack.h"
 
-/* Zero is complete. */
+/* All zero: the defaults. */
 struct wf_stack_config {
-	bool strict_guards;	/* -ENOMEM rather than a stack without guard */
-	bool wipe;		/* nobody sees what was on a stack before */
-	size_t depot_bytes;	/* what the depot keeps; 0: 128 MiB */
+	bool strict_guards;	/* -ENOMEM instead of a stack without guard */
+	bool wipe;		/* no fiber sees old contents of a stack */
+	size_t depot_bytes;	/* memory that the depot keeps; 0: 128 MiB */
 };
 
-/* Of one class; all by the pool's lock. */
+/* One class; all under the pool's lock. */
 struct wf_stack_store {
 	struct wf_stack_class shape;	/* fixed */
 	struct wf_arena *arenas;	/* all of them, the newest first */
 	struct wf_arena *cold;		/* those with cold slots */
-	struct wf_stack *depot;		/* full magazines */
-	size_t depot_count;		/* of magazines */
+	struct wf_stack *depot;		/* list of full magazines */
+	size_t depot_count;		/* magazines in it */
 	size_t depot_max;		/* fixed */
 	size_t ready;			/* (P1) */
 	size_t promised;
-	uint32_t next_age;		/* of the next arena; grow lock */
+	uint32_t next_age;		/* age of the next arena; grow lock */
 };
 
 struct wf_stack_pool {
@@ -70,30 +71,31 @@ struct wf_stack_pool {
 	size_t page_bytes;		/* fixed */
 
 	struct wf_lock lock wf_aligned(WF_FALSE_SHARING);
-	size_t caches;			/* by lock */
+	size_t caches;			/* open caches; under lock */
 	struct wf_stack_store store[WF_STACK_CLASSES];
 };
 
 struct wf_stack_stats {
 	size_t arenas;			/* mappings that hold stacks */
 	size_t mapped_bytes;		/* address space */
-	size_t ready;			/* stacks there are */
-	size_t promised;		/* credits out, cached ones too */
+	size_t ready;			/* carved slots */
+	size_t promised;		/* credits that are out, cached ones
+					 * too */
 	size_t cold;			/* stacks without memory */
 	size_t depot;			/* stacks in the depot */
 	size_t guards_installed;	/* by MADV_GUARD_INSTALL */
 	size_t guards_protected;	/* by page protection */
-	size_t guards_missing;		/* stacks that have none */
+	size_t guards_missing;		/* stacks without a guard */
 };
 
 /* A pool with no stacks yet, in the caller's memory. */
 void wf_stack_pool_open(
 	struct wf_stack_pool *p, const struct wf_stack_config *config);
 
-/* Unmap everything.  No cache, credit or stack may be out. */
+/* Unmap everything.  All caches are closed, all credits and stacks are back. */
 void wf_stack_pool_close(struct wf_stack_pool *p);
 
-/* The class for a size as users give it: see wf_stack_class_of. */
+/* The class for a size from the user: see wf_stack_class_of. */
 int wf_stack_pool_class(struct wf_stack_pool *p, size_t bytes);
 
 /* Take n credits of a class at once, or give them back.  -ENOMEM. */
@@ -101,15 +103,16 @@ wf_must_check int wf_stack_pool_promise(
 	struct wf_stack_pool *p, unsigned cls, size_t n);
 void wf_stack_pool_release(struct wf_stack_pool *p, unsigned cls, size_t n);
 
-/* One cache more (-ENOMEM), or one less. */
+/* A cache is opened (-ENOMEM), or closed. */
 wf_must_check int wf_stack_pool_join(struct wf_stack_pool *p);
 void wf_stack_pool_leave(struct wf_stack_pool *p);
 
 /*
  * For caches.  A magazine is a list of stacks of one class, at most a batch.
- * deal fills one: full from the depot, or else with one cold stack warmed up;
- * the caller holds a credit, so there is one (P1).  collect empties one: if it
- * is full and the depot has room it goes there, otherwise its stacks go cold.
+ * deal fills an empty magazine: with a full one from the depot, or else with
+ * one cold stack; the caller holds a credit, so there is one (P1).  collect
+ * empties a magazine: if it is full and the depot has room it goes there,
+ * otherwise its stacks become cold.
  */
 struct wf_stack_magazine {
 	struct wf_stack *list;
@@ -127,8 +130,9 @@ void wf_stack_pool_trim(struct wf_stack_pool *p);
 void wf_stack_pool_stats(struct wf_stack_pool *p, struct wf_stack_stats *stats);
 
 /*
- * Do the invariants hold?  Walks everything, under both locks.  Not while a
- * cache is being opened: it counts before there are stacks for it.
+ * Whether the invariants hold.  Walks everything, under both locks.  Do not
+ * call it while a cache is being opened: that one counts before there are
+ * stacks for it.
  */
 bool wf_stack_pool_check(struct wf_stack_pool *p);
 

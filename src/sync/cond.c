@@ -2,23 +2,24 @@
 /*
  * sync/cond.c - the condition variable.
  *
- *	who waits, holding m		who signals
+ *	waiter, holding m		signaller
  *	  leave the stack
  *	  commit:			  [change what m guards, holding m]
  *	    arm
- *	    node into the list		  some_?  nobody waits: return
+ *	    node into the list		  some_ is 0, no waiter: return
  *	    unlock m			  claim a node
- *	    settle			  wake it
+ *	    settle			  wake its waiter
  *	  go on: lock m
  *
- * The mutex is released when the node is in the list, so who has it afterwards
- * finds the node, and some_.  A signal is a claim: a waiter whose time was up
- * is not claimed, and the signal goes to the next.
+ * The commit releases the mutex when the node is in the list, so the next
+ * holder of the mutex finds the node, and some_.  A signal is a claim: it does
+ * not claim a waiter whose time was up, and goes to the next.
  *
- * Why armed: m is unlocked in the commit, where the fiber may be claimed, but
- * does not go on before that is done.  It would find the mutex to be its own.
+ * Why armed: the commit unlocks m, and a signaller may claim the fiber
+ * meanwhile.  ARMED, the fiber does not run before the commit is done; else it
+ * would find the mutex to be its own.
  *
- * Who was claimed does not touch the cond again.
+ * A waiter that was claimed does not touch the cond again.
  */
 #include <weft/cond.h>
 
@@ -43,8 +44,8 @@ static struct wf_list *list_of(weft_cond *c)
 }
 
 /*
- * Are there waiters?  Changed by the lock.  Relaxed: the mutex orders who waits
- * and who has changed something since.
+ * Are there waiters?  Changed by the lock.  Relaxed: the mutex orders a waiter
+ * and a signaller that has changed something since.
  */
 static _Atomic(uint32_t) *some_of(weft_cond *c)
 {
@@ -85,20 +86,23 @@ int weft_cond_wait(weft_cond *c, weft_mutex *m, weft_time deadline)
 	w.mutex = m;
 	w.released = false;
 	wf_node_open(&w.node, &w.waiter);
+	(void)wf_enter();
 	err = wf_wait(&w.waiter, commit, "cond", c, deadline);
-	if (!w.released)
-		return err;
-	if (err != 0) {
-		lock(c);
-		wf_list_leave(list_of(c), &w.node);
-		unlock(c);
+	if (w.released) {
+		if (err != 0) {
+			lock(c);
+			wf_list_leave(list_of(c), &w.node);
+			unlock(c);
+		}
+		wf_mutex_lock(m);
 	}
-	weft_mutex_lock(m);
+	wf_leave_here();
 	return err;
 }
 
 void weft_cond_signal(weft_cond *c)
 {
+	struct wf_thread *t;
 	struct wf_node *n;
 
 	if (wf_load_rlx(some_of(c)) == 0)
@@ -106,18 +110,25 @@ void weft_cond_signal(weft_cond *c)
 	lock(c);
 	n = wf_list_claim(list_of(c));
 	unlock(c);
-	if (n != NULL)
-		wf_waiter_wake(n->waiter, WEFT_HINT_DEFAULT);
+	if (n == NULL)
+		return;
+	t = wf_enter();
+	wf_waiter_wake(n->waiter, WEFT_HINT_DEFAULT);
+	wf_leave(t);
 }
 
 void weft_cond_broadcast(weft_cond *c)
 {
-	struct wf_node *claimed;
+	struct wf_claimed claimed;
+	struct wf_thread *t;
 
 	if (wf_load_rlx(some_of(c)) == 0)
 		return;
+	wf_claimed_open(&claimed);
 	lock(c);
-	claimed = wf_list_claim_all(list_of(c));
+	wf_list_claim_all(list_of(c), &claimed);
 	unlock(c);
-	wf_list_wake_all(claimed, WEFT_HINT_DEFAULT);
+	t = wf_enter();
+	wf_claimed_wake(&claimed);
+	wf_leave(t);
 }

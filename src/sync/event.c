@@ -1,48 +1,37 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sync/event.c - the event.
+ * sync/event.c - the event.  docs/PRIMITIVES.md walks through this file.
  *
- * STATE, one word, which is the lock of the list as well:
+ * STATE, one word, which only the holder of its lock bit writes (os/spin.h):
  *
- *	CLEAR	it has not happened; the list may have waiters
- *	SET	it has; the list is empty
- *	BUSY	somebody changes the list, for a few instructions, and knows
- *		which of the two it was
+ *	0	the event is not set; the list may have waiters
+ *	SET	it is set; the list is empty
  *
- *	CLEAR, SET -> BUSY	lock
- *	BUSY -> CLEAR or SET	unlock, the last access to the event
- *
- * So the store that sets the event is the one that gives the lock back: who
- * sees SET may free the event, and so may who was in the list, because it is
- * woken afterwards.
+ * The store that sets the event also gives the lock back, and is the setter's
+ * last access.  So a fiber that sees SET may free the event, and so may a
+ * waiter: the setter wakes it after that store.
  *
  * Reads next: sync/event.h
  */
 #include "sync/event.h"
 
-#include "arch/context.h"
 #include "base/atomic.h"
-#include "base/limits.h"
-#include "os/os.h"
+#include "os/spin.h"
 
-enum { CLEAR, SET, BUSY };
-
-/* So many before a waiter is claimed its fiber is fetched. */
-#define WF_EVENT_LEAD 6
+#define WF_EVENT_SET ((uint64_t)2)
 
 struct event_waiter {
 	struct wf_waiter waiter; /* must be first */
 	struct wf_node node;
 	weft_event *event;
-	const struct event_waiter *earlier; /* NULL: none; see claim_all */
 };
 
 _Static_assert(sizeof(weft_event) == 24, "weft_event is part of the ABI");
 
 /* The public struct has no atomics, so that C++ can have it too. */
-static _Atomic(uint32_t) *word_of(weft_event *e)
+static _Atomic(uint64_t) *word_of(weft_event *e)
 {
-	return (_Atomic(uint32_t) *)&e->state_;
+	return (_Atomic(uint64_t) *)&e->state_;
 }
 
 static struct wf_list *list_of(weft_event *e)
@@ -50,180 +39,68 @@ static struct wf_list *list_of(weft_event *e)
 	return (struct wf_list *)e->waiters_;
 }
 
-/* Take the lock; what the event is: CLEAR or SET. */
-static uint32_t lock(weft_event *e)
-{
-	unsigned tries = 0;
-	uint32_t seen;
-
-	/* [pair: event.word] See what was done under the lock and before. */
-	while ((seen = wf_xchg_acq(word_of(e), BUSY)) == BUSY) {
-		if (++tries % WF_LOCK_SPINS == 0)
-			wf_os_thread_yield();
-		wf_cpu_relax();
-	}
-	return seen;
-}
-
-static void unlock(weft_event *e, uint32_t state)
-{
-	/* [pair: event.word] Show what we did; our last access. */
-	wf_store_rel(word_of(e), state);
-}
-
-static bool commit(struct weft_awaiter *a, weft_fiber *f);
-
-/*
- * n will be reached soon: fetch what will be touched of it.  Its frame should
- * be there by now, and is asked for another one.  What comes after it.
- */
-static struct wf_node *scout(struct wf_node *n)
-{
-	struct wf_waiter *w;
-
-	if (n == NULL)
-		return NULL;
-	w = n->waiter;
-	if (w->fiber != NULL) {
-		wf_prefetch(w->fiber);
-		wf_prefetch(&w->fiber->wait);
-	}
-	if (w->awaiter.commit == commit) {
-		const struct event_waiter *e = (struct event_waiter *)w;
-
-		if (e->earlier != NULL) {
-			wf_prefetch(e->earlier);
-			wf_prefetch(&e->earlier->event);
-		}
-	}
-	return n->prev;
-}
-
-/*
- * Holding the lock: claim all who wait.  The fibers that t can make ready go to
- * crowd, the nodes of others into the result.
- *
- * If they are many, their frames have long left the caches, and who goes from
- * one to the next waits for each.  So each knows one that waited some time
- * before it, and we go from the last to the first.  That one may be gone, or
- * wait for something else: it is only fetched.
- */
-static struct wf_node *claim_all(
-	struct wf_list *list, struct wf_thread *t, struct wf_crowd *crowd)
-{
-	struct wf_node *n = list->last, *ahead = n, *others = NULL, *prev;
-
-	*list = (struct wf_list){ 0 };
-	for (unsigned i = 0; i < WF_EVENT_LEAD; i++)
-		ahead = scout(ahead);
-	for (; n != NULL; n = prev) {
-		struct wf_waiter *w = n->waiter;
-
-		ahead = scout(ahead);
-		prev = n->prev;
-		n->list = NULL;
-		if (!wf_waiter_claim_fast(n) && !wf_waiter_claim(n))
-			continue;
-		if (wf_likely(t != NULL && w->fiber != NULL && !w->runs &&
-			    t->rt == wf_fiber_rt(w->fiber))) {
-			wf_crowd_add(crowd, t, w->fiber);
-		} else {
-			n->next = others;
-			others = n;
-		}
-	}
-	return others;
-}
-
 void weft_event_set(weft_event *e)
 {
-	struct wf_crowd crowd = { 0 };
-	struct wf_thread *t = wf_enter();
-	struct wf_node *others;
+	struct wf_claimed claimed;
+	struct wf_thread *t;
 
 	/*
-	 * [pair: event.reset] If this is from before a reset, who resets sees
-	 * what our caller stored before.
+	 * [pair: event.reset] If this SET is from before a reset, the thread
+	 * that resets sees what our caller stored before.
 	 */
-	if (wf_load_seq(word_of(e)) == SET)
+	if (wf_load_seq(word_of(e)) == WF_EVENT_SET)
 		return;
-	(void)lock(e);
-	others = claim_all(list_of(e), t, &crowd);
-	unlock(e, SET);
-	if (!wf_batch_is_empty(&crowd.batch))
-		wf_crowd_wake(&crowd, t);
-	wf_list_wake_all(others, WEFT_HINT_DEFAULT);
+	wf_claimed_open(&claimed);
+	(void)wf_bit_lock(word_of(e));
+	wf_list_claim_all(list_of(e), &claimed);
+	wf_bit_unlock(word_of(e), WF_EVENT_SET);
+	t = wf_enter();
+	wf_claimed_wake(&claimed);
+	wf_leave(t);
 }
 
 void weft_event_reset(weft_event *e)
 {
-	(void)lock(e);
-	unlock(e, CLEAR);
+	(void)wf_bit_lock(word_of(e));
+	wf_bit_unlock(word_of(e), 0);
 	/* [pair: event.reset] Before what our caller looks at next. */
 	wf_fence_seq();
 }
 
 bool wf_event_look(weft_event *e)
 {
-	/* [pair: event.word] See what was done before it was set. */
-	uint32_t seen = wf_load_acq(word_of(e));
-
-	if (wf_unlikely(seen == BUSY)) {
-		seen = lock(e);
-		unlock(e, seen);
-	}
-	return seen == SET;
+	/* [pair: bit.word] See what was done before it was set. */
+	return wf_load_acq(word_of(e)) & WF_EVENT_SET;
 }
 
 bool wf_event_enlist(weft_event *e, struct wf_node *n)
 {
-	uint32_t seen = lock(e);
+	uint64_t seen = wf_bit_lock(word_of(e));
 
-	if (seen == CLEAR)
+	if (seen == 0)
 		wf_list_add(list_of(e), n);
-	unlock(e, seen);
-	return seen == CLEAR;
+	wf_bit_unlock(word_of(e), seen);
+	return seen == 0;
 }
 
 void wf_event_delist(weft_event *e, struct wf_node *n)
 {
-	uint32_t seen = lock(e);
+	uint64_t seen = wf_bit_lock(word_of(e));
 
 	wf_list_leave(list_of(e), n);
-	unlock(e, seen);
+	wf_bit_unlock(word_of(e), seen);
 }
 
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
 	struct event_waiter *w = (struct event_waiter *)a;
-	struct wf_node *n = &w->node;
 	weft_event *e = w->event;
-	uint32_t seen = lock(e);
-	bool parked = false;
+	uint64_t seen = wf_bit_lock(word_of(e));
+	bool waits = seen == 0 && wf_list_publish(list_of(e), &w->node);
 
 	(void)f;
-	if (seen == CLEAR) {
-		wf_list_add(list_of(e), n);
-		parked = wf_waiter_park(&w->waiter);
-		if (!parked)
-			wf_list_remove(list_of(e), n);
-	}
-	unlock(e, seen);
-	return parked;
-}
-
-/* Who waited on this processor some time ago; w does now. */
-static const struct event_waiter *remember(const struct event_waiter *w)
-{
-	struct wf_thread *t = wf_enter();
-	const void **at, *earlier;
-
-	if (t == NULL || t->visitor)
-		return NULL;
-	at = &t->proc->waited[t->proc->waits++ % WF_PROC_WAITED];
-	earlier = *at;
-	*at = w;
-	return earlier;
+	wf_bit_unlock(word_of(e), seen);
+	return waits;
 }
 
 int weft_event_wait(weft_event *e, weft_time deadline)
@@ -232,14 +109,15 @@ int weft_event_wait(weft_event *e, weft_time deadline)
 	int err;
 
 	if (wf_event_look(e)) {
-		wf_wait_not();
+		wf_end_call();
 		return 0;
 	}
 	w.event = e;
-	w.earlier = remember(&w);
 	wf_node_open(&w.node, &w.waiter);
+	(void)wf_enter();
 	err = wf_wait(&w.waiter, commit, "event", e, deadline);
-	/* Refused is as good as claimed: it was set. */
+	wf_leave_here();
+	/* A commit that refused is as good as a claim: the event was set. */
 	if (err >= 0)
 		return 0;
 	wf_event_delist(e, &w.node);

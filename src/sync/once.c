@@ -3,14 +3,15 @@
  * sync/once.c - something that is done once.
  *
  * WORD:
- *	LIST	see sync/mutex.h
- *	BEGUN	somebody is at it
- *	DONE	it is done: nothing else is set, and that stays so
- *	first	of those who wait, the last that came; NULL: nobody
+ *	LOCK	bit 0, the lock of the list: see sync/mutex.h
+ *	BEGUN	the first caller runs fn
+ *	DONE	fn has returned: nothing else is set, and that stays so
+ *	first	the waiter that came last; NULL: there is none
  *
- *	0 -> BEGUN		whoever is first, and calls fn
- *	+first			who finds it BEGUN, by its commit
- *	BEGUN ... -> DONE	fn has returned; the last access
+ *	0 -> BEGUN		by the first caller, which then runs fn
+ *	+first			by the commit of a caller that finds it BEGUN
+ *	BEGUN ... -> DONE	by the first caller, fn having returned; its
+ *				last access
  */
 #include <stddef.h>
 
@@ -18,14 +19,15 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "wait/wait.h"
+#include "os/spin.h"
 #include "sync/mutex.h"
+#include "wait/wait.h"
 
 #define WF_ONCE_BEGUN ((uint64_t)2)
 #define WF_ONCE_DONE ((uint64_t)4)
 #define WF_ONCE_BITS ((uint64_t)7)
 
-struct sleeper {
+struct once_waiter {
 	struct wf_waiter w; /* must be first */
 	struct wf_node node;
 	weft_once *once;
@@ -49,67 +51,87 @@ static struct wf_node *first_of(uint64_t word)
 	return (struct wf_node *)(uintptr_t)(word & ~WF_ONCE_BITS);
 }
 
-/* Among those who wait, unless it is done by now. */
+/* Wait, unless fn has returned by now. */
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
-	struct sleeper *s = (struct sleeper *)wf_waiter_of(a);
+	struct once_waiter *s = (struct once_waiter *)a;
 	_Atomic(uint64_t) *word = word_of(s->once);
 	struct wf_node *n = &s->node;
-	uint64_t seen = wf_word_hold(word);
+	uint64_t seen = wf_bit_lock(word);
 
 	(void)f;
 	n->next = first_of(seen);
-	if ((seen & WF_ONCE_DONE) || !wf_waiter_park(&s->w)) {
-		wf_word_let_go(word, seen);
+	if ((seen & WF_ONCE_DONE) || !wf_waiter_publish(&s->w)) {
+		wf_bit_unlock(word, seen);
 		return false;
 	}
-	wf_word_let_go(word, WF_ONCE_BEGUN | (uintptr_t)n);
+	wf_bit_unlock(word, WF_ONCE_BEGUN | (uintptr_t)n);
 	return true;
 }
 
-/* It is done: nobody waits any longer. */
+/* fn has returned: claim all waiters and wake them.  Inside. */
 static void finish(weft_once *o)
 {
-	struct wf_node *first, *n;
+	struct wf_claimed claimed;
+	struct wf_node *n, *next;
 
+	wf_claimed_open(&claimed);
 	wf_store_rlx(owner_of(o), 0);
-	first = first_of(wf_word_hold(word_of(o)));
-	for (n = first; n != NULL; n = n->next) {
+	n = first_of(wf_bit_lock(word_of(o)));
+	for (; n != NULL; n = next) {
 		bool won = wf_waiter_claim(n);
 
 		wf_assert(won, "weft_once %p: a waiter is gone", (void *)o);
+		next = n->next;
+		wf_claimed_add(&claimed, n);
 	}
-	wf_word_let_go(word_of(o), WF_ONCE_DONE);
-	wf_list_wake_all(first, WEFT_HINT_DEFAULT);
+	wf_bit_unlock(word_of(o), WF_ONCE_DONE);
+	wf_claimed_wake(&claimed);
+}
+
+/* Become the first caller; false: another caller is, or fn has returned. */
+static bool begin(weft_once *o)
+{
+	uint64_t seen = 0;
+
+	if (!wf_cas_rlx(word_of(o), &seen, WF_ONCE_BEGUN))
+		return false;
+	wf_store_rlx(owner_of(o), wf_owner_runs());
+	return true;
 }
 
 static wf_noinline wf_may_switch void do_slow(
 	weft_once *o, void (*fn)(void *), void *arg)
 {
-	struct sleeper s;
-	uint64_t seen = 0;
+	struct once_waiter w;
+	int err = 1;
 
-	if (wf_cas_rlx(word_of(o), &seen, WF_ONCE_BEGUN)) {
-		wf_store_rlx(owner_of(o), wf_who_runs());
+	wf_assert(fn != NULL, "weft_once %p: called without a function",
+		(void *)o);
+	(void)wf_enter();
+	if (begin(o)) {
+		wf_leave_here();
 		fn(arg);
+		(void)wf_enter();
 		finish(o);
+		wf_leave_here();
 		return;
 	}
-	wf_assert(!wf_who_same(wf_load_rlx(owner_of(o)), wf_who_runs()),
+	wf_assert(!wf_owner_same(wf_load_rlx(owner_of(o)), wf_owner_runs()),
 		"weft_once %p: called again from its own function", (void *)o);
-	s.once = o;
-	wf_node_open(&s.node, &s.w);
-	/* [pair: sync.word] See all that fn did. */
-	while (wf_load_acq(word_of(o)) != WF_ONCE_DONE)
-		if (wf_wait_firm(&s.w, commit, "once", o) == 0)
-			return;
+	w.once = o;
+	wf_node_open(&w.node, &w.w);
+	/* [pair: bit.word] See all that fn did. */
+	while (err != 0 && wf_load_acq(word_of(o)) != WF_ONCE_DONE)
+		err = wf_wait_shielded(&w.w, commit, "once", o);
+	wf_leave_here();
 }
 
 void weft_once_do(weft_once *o, void (*fn)(void *), void *arg)
 {
-	/* [pair: sync.word] See all that fn did. */
+	/* [pair: bit.word] See all that fn did. */
 	if (wf_likely(wf_load_acq(word_of(o)) == WF_ONCE_DONE))
-		wf_wait_not();
+		wf_end_call();
 	else
 		do_slow(o, fn, arg);
 }

@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sync/rwlock.c - many who read, or one who writes.
+ * sync/rwlock.c - a lock for many readers, or one writer.
  *
  * WORD:
- *	LIST	see sync/mutex.h
- *	WRITER	one writes
- *	QUEUED	somebody waits: there is a node in one of the lists
- *	readers	how many read; 0 with WRITER
+ *	LOCK	bit 0, the lock of the lists: see sync/mutex.h
+ *	WRITER	a writer holds the rwlock
+ *	QUEUED	there is a waiter: a node is in one of the lists
+ *	readers	how many readers hold it; 0 with WRITER
  *
- *	(R1) If there is a reader in its list, one writes or there is a writer
- *	     in the other.
- *	(R2) If there is a writer in its list, the lock is held.
+ *	(R1) If a reader waits, a writer holds the rwlock or a writer waits.
+ *	(R2) If a writer waits, the rwlock is held.
  *
- * So whoever takes the last holder, or the last waiting writer, away restores
- * both, by grant: it lets in who is next, and the lock is theirs when they are
- * woken.  A waiter that gives up, too.  New readers wait if QUEUED: that is
- * when a writer waits (R1).
+ * So a call that takes the last holder, or the last waiting writer, away
+ * restores both, by grant: it lets in the next waiters, which hold the rwlock
+ * when they are woken.  A waiter that gives up does so too.  New readers wait
+ * if QUEUED: that is when a writer waits (R1).
  *
  * After a writer it is the readers' turn, after readers a writer's.
  *
  * Unlock touches nothing after the compare-and-swap, or the store, by which
- * somebody else can have it.
+ * another fiber can have the rwlock.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -29,19 +28,20 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "wait/wait.h"
+#include "os/spin.h"
 #include "sync/mutex.h"
+#include "wait/wait.h"
 
 #define WF_RW_WRITER ((uint64_t)2)
 #define WF_RW_QUEUED ((uint64_t)4)
-#define WF_RW_READER ((uint64_t)8) /* one of them */
+#define WF_RW_READER ((uint64_t)8) /* one reader */
 
 enum mode { READ, WRITE };
 
 /* What a holder adds to the word. */
 static const uint64_t weight[] = { WF_RW_READER, WF_RW_WRITER };
 
-struct sleeper {
+struct rwlock_waiter {
 	struct wf_waiter w; /* must be first */
 	struct wf_node node;
 	weft_rwlock *lock;
@@ -60,151 +60,159 @@ static _Atomic(uint64_t) *owner_of(weft_rwlock *l)
 	return (_Atomic(uint64_t) *)&l->owner_;
 }
 
-/* Those who wait for that. */
+/* The waiters for that mode. */
 static struct wf_list *list_of(weft_rwlock *l, enum mode mode)
 {
 	return (struct wf_list *)&l->waiters_[2 * mode];
 }
 
 /* ------------------------------------------------------------------------ */
-/* Holding LIST. */
+/* Holding LOCK. */
 
-/* May somebody have it now, if it is the turn of those? */
+/* May a caller have the rwlock in mode now, if it is the turn of turn? */
 static bool may_have(
 	weft_rwlock *l, uint64_t word, enum mode mode, enum mode turn)
 {
 	if (mode == WRITE)
-		return !(word & ~(WF_WORD_LIST | WF_RW_QUEUED));
+		return !(word & ~(WF_BIT_LOCK | WF_RW_QUEUED));
 	return !(word & WF_RW_WRITER) &&
 		(turn == READ || list_of(l, WRITE)->first == NULL);
 }
 
 /*
- * The word is to be `word': let in who may, those of turn first; give LIST
- * back, and wake them.
+ * The word is to be `word'.  Let the waiters in that may have the rwlock, those
+ * of turn first; give LOCK back, and wake them.
  */
 static void grant(weft_rwlock *l, uint64_t word, enum mode turn)
 {
 	const enum mode order[] = { turn, turn == READ ? WRITE : READ };
-	struct wf_node *claimed = NULL, *n;
+	struct wf_claimed claimed;
+	struct wf_node *n;
 
-	word &= ~(WF_WORD_LIST | WF_RW_QUEUED);
+	wf_claimed_open(&claimed);
+	word &= ~(WF_BIT_LOCK | WF_RW_QUEUED);
 	for (unsigned i = 0; i < 2; i++) {
 		struct wf_list *list = list_of(l, order[i]);
 
 		while (may_have(l, word, order[i], turn) &&
 			(n = wf_list_claim(list)) != NULL) {
-			n->next = claimed;
-			claimed = n;
+			wf_claimed_add(&claimed, n);
 			word += weight[order[i]];
 		}
 		if (list->first != NULL)
 			word |= WF_RW_QUEUED;
 	}
-	wf_word_let_go(word_of(l), word);
-	wf_list_wake_all(claimed, WEFT_HINT_DEFAULT);
+	wf_bit_unlock(word_of(l), word);
+	wf_claimed_wake(&claimed);
 }
 
-/* Have it, and give LIST back; false: one has to wait, and LIST is held. */
+/* Take the rwlock and give LOCK back; false: wait, and LOCK is still held. */
 static bool have(weft_rwlock *l, uint64_t seen, enum mode mode)
 {
 	if (!may_have(l, seen, mode, WRITE))
 		return false;
-	wf_word_let_go(word_of(l), seen + weight[mode]);
+	wf_bit_unlock(word_of(l), seen + weight[mode]);
 	return true;
 }
 
 /* ------------------------------------------------------------------------ */
 /* Lock. */
 
-/* Wait, or have it right away: then commit refuses. */
+/* Wait, or take the rwlock right away: then commit refuses. */
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
-	struct sleeper *s = (struct sleeper *)wf_waiter_of(a);
+	struct rwlock_waiter *s = (struct rwlock_waiter *)a;
 	weft_rwlock *l = s->lock;
-	struct wf_list *list = list_of(l, s->mode);
-	struct wf_node *n = &s->node;
-	uint64_t seen = wf_word_hold(word_of(l));
+	uint64_t seen = wf_bit_lock(word_of(l));
+	bool waits;
 
 	(void)f;
 	if (have(l, seen, s->mode))
 		return false;
-	wf_list_add(list, n);
-	if (!wf_waiter_park(&s->w)) {
-		wf_list_remove(list, n);
-		wf_word_let_go(word_of(l), seen);
-		return false;
-	}
-	wf_word_let_go(word_of(l), seen | WF_RW_QUEUED);
-	return true;
+	waits = wf_list_publish(list_of(l, s->mode), &s->node);
+	wf_bit_unlock(word_of(l), waits ? seen | WF_RW_QUEUED : seen);
+	return waits;
 }
 
-/* s waits no longer, and holds nobody back. */
-static wf_noinline int give_up(weft_rwlock *l, struct sleeper *s, int err)
+/* s waits no longer; waiters that it held back may go on.  Inside. */
+static wf_noinline int give_up(weft_rwlock *l, struct rwlock_waiter *s, int err)
 {
-	uint64_t seen = wf_word_hold(word_of(l));
+	uint64_t seen = wf_bit_lock(word_of(l));
 
 	wf_list_leave(list_of(l, s->mode), &s->node);
 	grant(l, seen, WRITE);
 	return err;
 }
 
-/* Do we write?  Nobody else stores what we look for. */
+/* Is the caller the writer?  No other fiber stores our OWNER. */
 static bool writes(weft_rwlock *l)
 {
-	return wf_who_same(wf_load_rlx(owner_of(l)), wf_who_runs());
+	return wf_owner_same(wf_load_rlx(owner_of(l)), wf_owner_runs());
 }
 
-/* firm: nothing but the lock ends it. */
+/* Inside.  shielded: nothing but the rwlock ends the wait. */
 static wf_noinline wf_may_switch int lock_slow(
-	weft_rwlock *l, enum mode mode, weft_time deadline, bool firm)
+	weft_rwlock *l, enum mode mode, weft_time deadline, bool shielded)
 {
-	struct sleeper s;
-	uint64_t seen = wf_word_hold(word_of(l));
+	struct rwlock_waiter s;
+	uint64_t seen = wf_bit_lock(word_of(l));
 	int err;
 
 	if (have(l, seen, mode))
 		return 0;
-	wf_word_let_go(word_of(l), seen);
+	wf_bit_unlock(word_of(l), seen);
 	s.lock = l;
 	s.mode = mode;
 	wf_node_open(&s.node, &s.w);
 	wf_assert(deadline != WEFT_FOREVER || !writes(l),
-		"weft_rwlock %p: locked by who writes already", (void *)l);
-	err = firm ? wf_wait_firm(&s.w, commit, "rwlock", l)
-		   : wf_wait(&s.w, commit, "rwlock", l, deadline);
+		"weft_rwlock %p: locked by its writer", (void *)l);
+	err = shielded ? wf_wait_shielded(&s.w, commit, "rwlock", l)
+		       : wf_wait(&s.w, commit, "rwlock", l, deadline);
 	return err < 0 ? give_up(l, &s, err) : 0;
 }
 
-static inline int rdlock(weft_rwlock *l, weft_time deadline, bool firm)
+static inline int rdlock(weft_rwlock *l, weft_time deadline, bool shielded)
 {
+	struct wf_thread *t = wf_enter();
 	uint64_t seen;
-
-	if (wf_unlikely(wf_who_spends() == 0))
-		(void)wf_who_spent();
-	seen = wf_load_rlx(word_of(l));
-	while (!(seen & (WF_WORD_LIST | WF_RW_WRITER | WF_RW_QUEUED)))
-		/* [pair: rwlock.word] See all that the last writer did. */
-		if (wf_cas_weak_acq(word_of(l), &seen, seen + WF_RW_READER))
-			return 0;
-	return lock_slow(l, READ, deadline, firm);
-}
-
-static inline int wrlock(weft_rwlock *l, weft_time deadline, bool firm)
-{
-	uint64_t me = wf_who_spends(), free = 0;
 	int err = 0;
 
-	if (wf_unlikely(me == 0))
-		me = wf_who_spent();
+	if (wf_unlikely(wf_owner_spends(t) == 0)) {
+		(void)wf_owner_spent();
+		t = wf_here();
+	}
+	seen = wf_load_rlx(word_of(l));
+	do {
+		if (seen & (WF_BIT_LOCK | WF_RW_WRITER | WF_RW_QUEUED)) {
+			err = lock_slow(l, READ, deadline, shielded);
+			t = wf_here();
+			break;
+		}
+		/* [pair: rwlock.word] See all that the last writer did. */
+	} while (!wf_cas_weak_acq(word_of(l), &seen, seen + WF_RW_READER));
+	wf_leave(t);
+	return err;
+}
 
+static inline int wrlock(weft_rwlock *l, weft_time deadline, bool shielded)
+{
+	struct wf_thread *t = wf_enter();
+	uint64_t me = wf_owner_spends(t), free = 0;
+	int err = 0;
+
+	if (wf_unlikely(me == 0)) {
+		me = wf_owner_spent();
+		t = wf_here();
+	}
 	/* [pair: rwlock.word] See all that the last holders did. */
 	if (wf_unlikely(!wf_cas_acq(word_of(l), &free, WF_RW_WRITER))) {
-		err = lock_slow(l, WRITE, deadline, firm);
-		me = wf_who_runs();
+		err = lock_slow(l, WRITE, deadline, shielded);
+		t = wf_here();
+		me = wf_owner_runs();
 	}
 	if (!err)
 		wf_store_rlx(owner_of(l), me);
+	wf_leave(t);
 	return err;
 }
 
@@ -231,6 +239,17 @@ int weft_rwlock_wrlock_by(weft_rwlock *l, weft_time deadline)
 /* ------------------------------------------------------------------------ */
 /* Unlock. */
 
+/* There are waiters: give up what the caller holds.  Outside. */
+static wf_noinline void unlock_slow(
+	weft_rwlock *l, enum mode held, enum mode turn)
+{
+	struct wf_thread *t = wf_enter();
+	uint64_t seen = wf_bit_lock(word_of(l));
+
+	grant(l, seen - weight[held], turn);
+	wf_leave(t);
+}
+
 void weft_rwlock_rdunlock(weft_rwlock *l)
 {
 	uint64_t seen = wf_load_rlx(word_of(l));
@@ -239,9 +258,8 @@ void weft_rwlock_rdunlock(weft_rwlock *l)
 		wf_assert(seen >= WF_RW_READER,
 			"weft_rwlock %p: unlocked, but nobody reads",
 			(void *)l);
-		if (seen & (WF_WORD_LIST | WF_RW_QUEUED)) {
-			seen = wf_word_hold(word_of(l));
-			grant(l, seen - WF_RW_READER, WRITE);
+		if (seen & (WF_BIT_LOCK | WF_RW_QUEUED)) {
+			unlock_slow(l, READ, WRITE);
 			return;
 		}
 		/* [pair: rwlock.word] Show all we did; our last access. */
@@ -256,8 +274,6 @@ void weft_rwlock_wrunlock(weft_rwlock *l)
 		(void *)l);
 	wf_store_rlx(owner_of(l), 0);
 	/* [pair: rwlock.word] Show all we did; our last access. */
-	if (wf_likely(wf_cas_rel(word_of(l), &seen, 0)))
-		return;
-	seen = wf_word_hold(word_of(l));
-	grant(l, seen - WF_RW_WRITER, READ);
+	if (wf_unlikely(!wf_cas_rel(word_of(l), &seen, 0)))
+		unlock_slow(l, WRITE, READ);
 }

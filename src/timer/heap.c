@@ -11,7 +11,7 @@ static bool is_before(const struct wf_timer *a, const struct wf_timer *b)
 	return a->key < b->key || (a->key == b->key && a->turn < b->turn);
 }
 
-/* Make one tree of two; what is beside them is the caller's business. */
+/* Make one tree of two.  The caller takes care of their siblings. */
 static struct wf_timer *meld(struct wf_timer *a, struct wf_timer *b)
 {
 	if (is_before(b, a)) {
@@ -29,8 +29,8 @@ static struct wf_timer *meld(struct wf_timer *a, struct wf_timer *b)
 }
 
 /*
- * Make one tree of a list of them: two by two from left to right, then all of
- * these from right to left.  NULL: it was empty.
+ * Make one tree of a list of trees: meld pairs from left to right, then meld
+ * the results from right to left.  NULL if the list is empty.
  */
 static struct wf_timer *gather(struct wf_timer *list)
 {

@@ -6,7 +6,7 @@
 
 #include "base/compiler.h"
 
-/* A slot with more timers is not worth a look at each. */
+/* A slot with more timers than this is not pruned timer by timer. */
 #define WF_WHEEL_PRUNE_MAX 64
 
 static int64_t tick_of(const struct wf_timer *t)
@@ -14,7 +14,7 @@ static int64_t tick_of(const struct wf_timer *t)
 	return t->key >> WF_WHEEL_TICK_SHIFT;
 }
 
-/* The slot for a tick that is not in the heap (W2). */
+/* The slot for a tick after w->tick (W2). */
 static struct wf_wheel_slot *slot_of(
 	struct wf_wheel *w, int64_t tick, unsigned *level, unsigned *digit)
 {
@@ -28,22 +28,21 @@ static struct wf_wheel_slot *slot_of(
 }
 
 /*
- * A slot is walked when most of its timers have long left the caches, and one
- * waits for each.  So each knows one that comes later, to be fetched in time,
- * in place of its child.  That one may have been taken out since: it is only
- * fetched.
+ * When a slot is emptied, most of its timers have long left the caches, and
+ * each would cost a cache miss.  So each timer has a pointer, in place of its
+ * child, to a timer that comes later in the list, which open_slot prefetches.
+ * That timer may have been removed since, which is harmless: it is only
+ * prefetched.
  */
-static struct wf_timer *some_way_on(
-	struct wf_wheel_slot *slot, struct wf_timer *t)
+static struct wf_timer *leave_trail(struct wf_wheel *w, struct wf_timer *t,
+	unsigned level, unsigned digit)
 {
-	struct wf_timer **at = &slot->latest[slot->turn++ % WF_WHEEL_AHEAD];
-	struct wf_timer *on = *at;
-
-	*at = t;
-	return on;
+	if (level >= WF_WHEEL_TRAILS)
+		return NULL;
+	return wf_trail_add(&w->trail[level][digit], t);
 }
 
-/* Where it belongs; its turn is set. */
+/* Put t where its key belongs; its turn is set. */
 static void place(struct wf_wheel *w, struct wf_timer *t)
 {
 	int64_t tick = tick_of(t);
@@ -61,7 +60,7 @@ static void place(struct wf_wheel *w, struct wf_timer *t)
 		slot->leader = t;
 	}
 	t->next = slot->first;
-	t->child = some_way_on(slot, t);
+	t->child = leave_trail(w, t, level, digit);
 	if (t->next != NULL)
 		t->next->link = &t->next;
 	t->link = &slot->first;
@@ -100,7 +99,7 @@ void wf_wheel_insert(struct wf_wheel *w, struct wf_timer *t, int64_t key)
 
 void wf_wheel_drop(struct wf_timer *t)
 {
-	/* [pair: timer.in] Our last access: it may be put in elsewhere. */
+	/* [pair: timer.in] Our last access: t may then enter another wheel. */
 	wf_store_rel(&t->in, NULL);
 }
 
@@ -115,14 +114,14 @@ void wf_wheel_put(struct wf_wheel *w, struct wf_timer *t, int64_t key)
 	link_in(w, t, key);
 }
 
-/* All the while it is in. */
+/* t->in stays set throughout. */
 void wf_wheel_change(struct wf_wheel *w, struct wf_timer *t, int64_t key)
 {
 	unlink(w, t);
 	link_in(w, t, key);
 }
 
-/* The first level with a full slot; WF_WHEEL_LEVELS: all are empty. */
+/* The lowest level with a full slot; WF_WHEEL_LEVELS: all are empty. */
 static unsigned first_level(const struct wf_wheel *w)
 {
 	unsigned level = 0;
@@ -145,7 +144,10 @@ int64_t wf_wheel_next(const struct wf_wheel *w)
 	return w->slot[level][__builtin_ctzll(w->full[level])].least;
 }
 
-/* Empty the first slot, of this level: what was in it goes elsewhere. */
+/*
+ * Empty the first slot of this level: its timers move to lower levels or to the
+ * heap.
+ */
 static void open_slot(struct wf_wheel *w, unsigned level)
 {
 	unsigned digit = (unsigned)__builtin_ctzll(w->full[level]);
@@ -184,7 +186,7 @@ struct wf_timer *wf_wheel_pop(struct wf_wheel *w, int64_t now)
 	return t;
 }
 
-/* t should have this key, or none. */
+/* Give t the right key; INT64_MIN: remove it. */
 static void correct(struct wf_wheel *w, struct wf_timer *t, int64_t key)
 {
 	if (key == INT64_MIN)
@@ -193,7 +195,7 @@ static void correct(struct wf_wheel *w, struct wf_timer *t, int64_t key)
 		wf_wheel_change(w, t, key);
 }
 
-/* Ask all in this slot, unless they are very many. */
+/* Correct all timers of this slot, unless they are too many. */
 static void ask_all(struct wf_wheel *w, struct wf_wheel_slot *slot,
 	int64_t (*ask)(struct wf_timer *t))
 {
@@ -214,7 +216,10 @@ static void ask_all(struct wf_wheel *w, struct wf_wheel_slot *slot,
 	slot->least = leader ? leader->key : 0;
 }
 
-/* The same for the first slot.  True: it is empty, and there may be others. */
+/*
+ * Correct the timers of the first slot.  True if the slot is empty now, and
+ * another one may be the first.
+ */
 static bool prune_slot(struct wf_wheel *w, int64_t (*ask)(struct wf_timer *t))
 {
 	unsigned level = first_level(w);

@@ -6,19 +6,16 @@
 
 #include "base/units.h"
 #include "os/os.h"
-#include "exec/foreign_pool.h"
+#include "sched/foreign.h"
 #include "sched/runtime.h"
-#include "sched/submit.h"
-
-/* So many fire before others may have the lock. */
-#define WF_TIMERS_AT_ONCE 64
+#include "sched/thread.h"
 
 static weft_fiber *fiber_of(struct wf_timer *timer)
 {
 	return (weft_fiber *)((char *)timer - offsetof(weft_fiber, timer));
 }
 
-/* Nothing is put in or taken out any more.  Holding the lock. */
+/* Publish the first key, after all changes.  Holding the lock. */
 static void publish(struct wf_timers *timers)
 {
 	int64_t next = wf_wheel_next(&timers->wheel);
@@ -26,23 +23,23 @@ static void publish(struct wf_timers *timers)
 	wf_store_rlx(&timers->next, next != INT64_MAX ? next : 0);
 }
 
-/* Where a timer that is set here and now belongs. */
+/* The timers for a timer that f, which runs here, sets now. */
 static struct wf_timers *own(weft_fiber *f)
 {
-	struct weft_rt *rt = wf_fiber_rt(f);
-
-	return rt->is_home ? wf_home_timers(rt) : &wf_enter()->proc->timers;
+	return wf_fiber_is_foreign(f)
+		? wf_foreign_pool_timers(wf_fiber_rt(f))
+		: wf_here()->proc->timers;
 }
 
 /*
- * Hold the timers that f's timer is in, if it can stay there until its time has
- * come; else it is in none when this returns NULL.
+ * Lock the timers that f's timer is in, if its key is not after latest.  NULL:
+ * the timer is in none, or has been taken out.
  */
 static struct wf_timers *hold_old(weft_fiber *f, int64_t latest)
 {
 	/*
-	 * [pair: timer.in] If it was dropped, who did it is through with it.
-	 * Nobody but f puts it in.
+	 * [pair: timer.in] If the timer was dropped, the thread that did so is
+	 * done with it.  Only f puts it in.
 	 */
 	struct wf_wheel *in = wf_load_acq(&f->timer.in);
 	struct wf_timers *timers;
@@ -86,26 +83,26 @@ void wf_timers_let_go(struct wf_timers *timers)
 	timers->earlier = false;
 	if (wake)
 		wf_store_rlx(sleeper, 1);
-	/* From here on the fiber may have run and ended, and all with it. */
+	/* After this the fiber may have run and ended, and its runtime too. */
 	wf_spin_unlock(&timers->lock);
 	if (wake)
 		(void)wf_os_futex_wake(sleeper, 1);
 }
 
-/* Until when the wait of f lasts; INT64_MIN: it is in none with a deadline. */
+/* The deadline of the wait of f; INT64_MIN: no wait, or one without. */
 static int64_t waits_until(weft_fiber *f, uint64_t wait)
 {
 	uint64_t phase = wait & WF_WAIT_PHASE;
 
 	if (!(wait & WF_WAIT_TIMED) ||
-		(phase != WF_WAIT_ARMED && phase != WF_WAIT_PARKED))
+		(phase != WF_WAIT_ARMED && phase != WF_WAIT_SETTLED))
 		return INT64_MIN;
 	return wf_load_rlx(&f->until);
 }
 
 /*
- * The key of f's timer, which is popped, has come.  True: its wait ended by it,
- * and the caller must make it ready.  Holding the lock.
+ * The key of f's timer, which was popped, has come.  True: this ended f's wait,
+ * and the caller must make f ready.  Holding the lock.
  */
 static bool fire(struct wf_wheel *wheel, weft_fiber *f, int64_t now_ns)
 {
@@ -122,8 +119,8 @@ static bool fire(struct wf_wheel *wheel, weft_fiber *f, int64_t now_ns)
 }
 
 /*
- * The first timer, if its key has come, or if it may fire already: so all that
- * may do so end together, and a processor wakes up seldom.
+ * Pop the first timer, if its key has come, or if its fiber's deadline has: all
+ * waits whose deadline has come end together, and a processor wakes up seldom.
  */
 static struct wf_timer *pop(struct wf_wheel *wheel, int64_t now_ns)
 {
@@ -138,15 +135,15 @@ static struct wf_timer *pop(struct wf_wheel *wheel, int64_t now_ns)
 }
 
 /*
- * Fire some of those that are due.  Their fibers have long left the caches, so
- * what will be touched of all of them is fetched before the first is fired.
- * How many fibers' waits ended by it; more: there are more due.
+ * The fibers have long left the caches.  So their lines are prefetched before
+ * the first timer fires, and their stacks afterwards.
  */
-static unsigned fire_some(struct wf_timers *timers, int64_t now_ns, size_t most,
-	weft_fiber *woken[WF_TIMERS_AT_ONCE], bool *more)
+bool wf_timers_fire(struct wf_timers *timers, int64_t now_ns, size_t most,
+	struct wf_batch *out)
 {
 	struct wf_timer *due[WF_TIMERS_AT_ONCE];
-	unsigned n = 0, count = 0;
+	weft_task *task;
+	size_t n = 0;
 
 	wf_spin_lock(&timers->lock);
 	while (n < most && (due[n] = pop(&timers->wheel, now_ns)) != NULL) {
@@ -154,35 +151,18 @@ static unsigned fire_some(struct wf_timers *timers, int64_t now_ns, size_t most,
 		wf_prefetch(&fiber_of(due[n])->wait);
 		n++;
 	}
-	for (unsigned i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		if (fire(&timers->wheel, fiber_of(due[i]), now_ns))
-			woken[count++] = fiber_of(due[i]);
+			wf_batch_add(out, &fiber_of(due[i])->task);
 	publish(timers);
 	wf_spin_unlock(&timers->lock);
-	*more = n == most;
-	return count;
+	task = out->first;
+	for (size_t i = 0; i < out->count; i++, task = task->next_)
+		wf_fiber_prefetch(wf_fiber_of(task));
+	return n == most;
 }
 
-bool wf_timers_fire(struct wf_timers *timers, int64_t now_ns, size_t most)
-{
-	weft_fiber *woken[WF_TIMERS_AT_ONCE];
-	bool any = false, more = true;
-
-	while (more && most > 0) {
-		size_t some = wf_min_size(most, WF_TIMERS_AT_ONCE);
-		unsigned n = fire_some(timers, now_ns, some, woken, &more);
-
-		most -= some;
-		any |= n != 0;
-		for (unsigned i = 0; i < n; i++)
-			wf_fiber_prefetch(woken[i]);
-		for (unsigned i = 0; i < n; i++)
-			wf_make_due(woken[i]);
-	}
-	return any;
-}
-
-/* When it should fire; INT64_MIN: never.  Holding the lock. */
+/* The key that the timer should have; INT64_MIN: none.  Holding the lock. */
 static int64_t ask(struct wf_timer *timer)
 {
 	weft_fiber *f = fiber_of(timer);

@@ -8,19 +8,26 @@
 
 #include "base/units.h"
 #include "os/os.h"
-#include "exec/foreign_pool.h"
+#include "sched/foreign.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
+#include "wait/cancel.h"
 #include "wait/timers.h"
 #include "wait/wait_inline.h"
 
-/* A deadline that far ahead of a time that is not quite recent is ahead. */
+/*
+ * A deadline that is this far ahead of the processor's time, which may be old,
+ * has not passed.
+ */
 #define WF_WAIT_FAR_NS (100 * WF_NS_PER_MS)
 
 /* A wait may last longer by one part in so many. */
 #define WF_WAIT_SLACK_SHIFT 8
 
-/* Has it passed?  now_ns becomes a time that is recent enough for it. */
+_Static_assert(_Alignof(struct weft_fiber) >= WF_CACHE_LINE,
+	"sync/mutex.h has bits of its own in the address of a fiber");
+
+/* Has the deadline passed?  *now_ns is then a time that is recent enough. */
 static bool is_past(struct wf_thread *t, weft_time deadline, int64_t *now_ns)
 {
 	*now_ns = 0;
@@ -28,17 +35,18 @@ static bool is_past(struct wf_thread *t, weft_time deadline, int64_t *now_ns)
 		return false;
 	if (deadline <= 0)
 		return true;
-	*now_ns = t ? wf_thread_clock(t) : 0;
+	*now_ns = t ? wf_proc_time(t->proc) : 0;
 	if (deadline - *now_ns < WF_WAIT_FAR_NS || *now_ns == 0)
 		*now_ns = wf_os_now_ns();
 	return deadline <= *now_ns;
 }
 
 /*
- * When a wait until deadline has to end at the latest: it may last a little
- * longer, so that those which end about together end together.  By a power of
- * two, so that those which are about equally long and have the same deadline
- * end in the order in which they began.
+ * When a wait until deadline has to end at the latest.  It may last a little
+ * longer, so that one wake-up of the processor ends all waits that are due at
+ * about the same time.  The slack is a power of two, so that waits that are
+ * about equally long and have the same deadline end in the order in which they
+ * began.
  */
 static int64_t latest(weft_time deadline, int64_t now_ns)
 {
@@ -52,8 +60,8 @@ static int64_t latest(weft_time deadline, int64_t now_ns)
 }
 
 /*
- * The fiber was cut.  If it runs for long the time it knows is not recent, and
- * a deadline that has passed looked as if it were ahead.
+ * The fiber was canceled.  If it has run for long, the processor's time is old,
+ * and a deadline that has passed looked as if it were ahead.
  */
 static wf_noinline int refuse(weft_time deadline)
 {
@@ -69,9 +77,9 @@ static int prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
 
 	if (is_past(t, deadline, &now_ns))
 		return -ETIMEDOUT;
-	w->wait = epoch + WF_WAIT_EPOCH + (shield ? WF_WAIT_FIRM : 0);
+	w->wait = epoch + WF_WAIT_EPOCH + (shield ? WF_WAIT_SHIELDED : 0);
 	if (!shield &&
-		(wf_load_rlx(&f->cut) != 0 || wf_load_rlx(&t->rt->stopping)))
+		(wf_load_rlx(&f->cancel) != 0 || wf_load_rlx(&t->rt->stopping)))
 		return refuse(deadline);
 	if ((f->own & WF_OWN_LIMIT) && !shield && f->limit < deadline) {
 		deadline = f->limit;
@@ -80,7 +88,8 @@ static int prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
 	}
 	if (deadline == WEFT_FOREVER)
 		return 0;
-	if (wf_unlikely(t->visitor) && wf_home_timers(wf_fiber_rt(f)) == NULL)
+	if (wf_unlikely(t->foreign) &&
+		wf_foreign_pool_timers(wf_fiber_rt(f)) == NULL)
 		return -EAGAIN;
 	w->wait |= WF_WAIT_TIMED;
 	wf_store_rlx(&f->until, deadline);
@@ -93,13 +102,13 @@ int wf_wait_prepare(struct wf_waiter *w, struct wf_thread *t, weft_fiber *f,
 {
 	int err = prepare(w, t, f, deadline);
 
-	/* Who only tries, again and again, gives way too. */
+	/* A fiber that only tries, again and again, gives way too. */
 	if (err)
 		wf_spend(t, f);
 	return err;
 }
 
-/* Who claimed us is done with the waiter. */
+/* Wait until the claimer has called wf_waiter_wake: it is done with w. */
 static void wait_released(struct wf_waiter *w)
 {
 	/* [pair: waiter.word] See all that was done before the wake. */
@@ -111,10 +120,10 @@ int wf_wait_outcome(struct wf_waiter *w, weft_fiber *f, uint64_t seen)
 {
 	if ((seen & WF_WAIT_PHASE) == WF_WAIT_IDLE)
 		return w->err ? w->err : 1;
-	if (seen & WF_WAIT_CUT)
+	if (seen & WF_WAIT_CANCELED)
 		return -ECANCELED;
 	if (seen & WF_WAIT_LATE)
-		return wf_fiber_is_cut(f) ? -ECANCELED : -ETIMEDOUT;
+		return wf_fiber_is_canceled(f) ? -ECANCELED : -ETIMEDOUT;
 	wait_released(w);
 	return 0;
 }
@@ -155,24 +164,26 @@ int wf_wait_thread(struct wf_waiter *w, weft_time deadline)
 wf_may_switch int wf_wait(struct wf_waiter *w, wf_commit_fn *commit,
 	const char *what, const void *on, weft_time deadline)
 {
-	return wf_wait_here(w, commit, what, on, deadline);
+	struct wf_thread *t = wf_here();
+
+	return wf_wait_inline(&t, w, commit, what, on, deadline);
 }
 
-wf_may_switch int wf_wait_firm(struct wf_waiter *w, wf_commit_fn *commit,
+wf_may_switch int wf_wait_shielded(struct wf_waiter *w, wf_commit_fn *commit,
 	const char *what, const void *on)
 {
-	struct wf_thread *t = wf_enter();
+	struct wf_thread *t = wf_here();
 	weft_fiber *f = t ? t->current : NULL;
 
 	wf_waiter_open(w, commit, f);
 	if (f == NULL)
 		return sleep_thread(w, WEFT_FOREVER);
 	w->wait = (wf_load_rlx(&f->wait) & -WF_WAIT_EPOCH) + WF_WAIT_EPOCH +
-		WF_WAIT_FIRM;
-	return wf_wait_fiber(w, t, f, what, on);
+		WF_WAIT_SHIELDED;
+	return wf_wait_fiber(w, &t, f, what, on);
 }
 
-/* Take the wait back, which is in phase; false: it was claimed. */
+/* Take the wait back, which began in phase; false: a waker has claimed it. */
 static bool take_back(struct wf_waiter *w, uint64_t phase)
 {
 	uint64_t seen = w->wait | phase;
@@ -180,47 +191,34 @@ static bool take_back(struct wf_waiter *w, uint64_t phase)
 	return wf_cas_rlx(&w->fiber->wait, &seen, w->wait & -WF_WAIT_EPOCH);
 }
 
-/*
- * The wait begins, in phase.  Was the fiber cut?  Then take it back; false: the
- * commit is to refuse.
- */
+/* Begin any wait of a fiber.  False: it was canceled, and commit refuses. */
 static bool begin(struct wf_waiter *w, uint64_t phase)
 {
-	weft_fiber *f = w->fiber;
-	struct weft_rt *rt = wf_fiber_rt(f);
+	struct weft_rt *rt = wf_fiber_rt(w->fiber);
 	struct wf_timers *timers = NULL;
+	bool clear;
 
 	if (w->wait & WF_WAIT_TIMED)
-		timers = wf_timers_hold(f);
-	/* [pair: fiber.wake] Who claims finds the fiber off its stack. */
-	wf_store_rel(&f->wait, w->wait | phase);
+		timers = wf_timers_hold(w->fiber);
+	clear = wf_waiter_begin(w, phase, !rt->membarrier);
 	if (timers != NULL)
 		wf_timers_let_go(timers);
-	if (w->wait & WF_WAIT_FIRM)
+	if (clear || (w->wait & WF_WAIT_SHIELDED))
 		return true;
-	/*
-	 * [pair: fiber.cut] The wait before the look at who cuts it short, and
-	 * [pair: rt.stopping] at whether all are.
-	 */
-	wf_fence_light();
-	if (wf_unlikely(!rt->membarrier))
-		wf_fence_seq(); /* [pair: fiber.cut] */
-	if (wf_likely(wf_load_rlx(&f->cut) == 0 && !wf_load_rlx(&rt->stopping)))
-		return true;
-	return wf_waiter_cut(w, phase);
+	return wf_waiter_cancel(w, phase);
 }
 
-bool wf_waiter_cut(struct wf_waiter *w, uint64_t phase)
+bool wf_waiter_cancel(struct wf_waiter *w, uint64_t phase)
 {
 	if (!take_back(w, phase))
-		return phase == WF_WAIT_PARKED;
+		return phase == WF_WAIT_SETTLED;
 	w->err = -ECANCELED;
 	return false;
 }
 
-bool wf_waiter_park(struct wf_waiter *w)
+bool wf_waiter_publish(struct wf_waiter *w)
 {
-	return w->fiber == NULL || begin(w, WF_WAIT_PARKED);
+	return w->fiber == NULL || begin(w, WF_WAIT_SETTLED);
 }
 
 bool wf_waiter_arm(struct wf_waiter *w)
@@ -234,8 +232,8 @@ bool wf_waiter_settle(struct wf_waiter *w)
 
 	if (w->fiber == NULL)
 		return true;
-	/* [pair: fiber.wake] Who claims finds the fiber off its stack. */
-	return wf_cas_rel(&w->fiber->wait, &seen, w->wait | WF_WAIT_PARKED);
+	/* [pair: fiber.wake] A claimer finds the fiber off its stack. */
+	return wf_cas_rel(&w->fiber->wait, &seen, w->wait | WF_WAIT_SETTLED);
 }
 
 bool wf_waiter_disarm(struct wf_waiter *w)
@@ -301,88 +299,112 @@ bool wf_waiter_disown(struct wf_node *n)
 	return wf_cas_rel(&n->waiter->word, &waiting, WF_WAITER_WOKEN);
 }
 
-/*
- * Where many have waited for long, each touch of one is a miss.  So they come
- * by that many, and what will be touched of all of these is fetched first.
- */
-#define WF_LIST_AHEAD 16
-
-/* Some of the fibers from n on will be claimed. */
-static void fetch_waits(const struct wf_node *n)
+/* The fibers of c are of the runtime of f, which is the first of them. */
+static void open_batch(struct wf_claimed *c, weft_fiber *f)
 {
-	for (unsigned i = 0; n != NULL && i < WF_LIST_AHEAD; i++, n = n->next)
-		if (n->waiter->fiber != NULL) {
-			wf_prefetch(&n->waiter->fiber->wait);
-			wf_prefetch(n->waiter->fiber);
-		}
+	struct wf_thread *t;
+
+	c->rt = wf_fiber_rt(f);
+	t = wf_thread_in(c->rt);
+	c->ready_us = t ? t->proc->clock_us : WF_READY_UNKNOWN;
 }
 
-struct wf_node *wf_list_claim_all(struct wf_list *list)
+void wf_claimed_add(struct wf_claimed *c, struct wf_node *n)
 {
-	struct wf_node *first = NULL, **end = &first, *n;
-	unsigned count = 0;
+	weft_fiber *f = n->waiter->fiber, *before;
 
-	for (;;) {
-		if (count++ % WF_LIST_AHEAD == 0)
-			fetch_waits(list->first);
-		n = wf_list_claim(list);
-		if (n == NULL)
-			break;
-		*end = n;
-		end = &n->next;
+	if (f != NULL && wf_batch_is_empty(&c->fibers))
+		open_batch(c, f);
+	if (f == NULL || n->waiter->runs || c->rt != wf_fiber_rt(f)) {
+		n->next = c->others;
+		c->others = n;
+		return;
 	}
-	*end = NULL;
-	return first;
+	before = wf_trail_add(&c->trail, f);
+	if (before != NULL)
+		before->ahead = f;
+	f->ahead = NULL;
+	wf_store_rlx(&f->ready_us, c->ready_us);
+	wf_batch_add(&c->fibers, &f->task);
 }
 
-void wf_list_wake_all(struct wf_node *n, weft_hint hint)
+/* A walk will reach n soon.  Returns the node behind it. */
+static struct wf_node *prefetch(struct wf_node *n)
 {
-	struct wf_waiter *w[WF_LIST_AHEAD];
-	unsigned count;
+	if (n == NULL)
+		return NULL;
+	if (n->waiter->fiber != NULL) {
+		wf_prefetch(n->waiter->fiber);
+		wf_prefetch(&n->waiter->fiber->wait);
+	}
+	return n->next;
+}
 
-	while (n != NULL) {
-		for (count = 0; n != NULL && count < WF_LIST_AHEAD; count++) {
-			w[count] = n->waiter;
-			if (n->waiter->fiber != NULL && !n->waiter->runs)
-				wf_fiber_prefetch(n->waiter->fiber);
-			n = n->next;
-		}
-		for (unsigned i = 0; i < count; i++)
-			wf_waiter_wake(w[i], hint);
+void wf_list_claim_all(struct wf_list *list, struct wf_claimed *c)
+{
+	struct wf_node *n = list->first, *ahead = n, *next;
+
+	*list = (struct wf_list){ 0 };
+	for (unsigned i = 0; i < WF_TRAIL_STEPS; i++)
+		ahead = prefetch(ahead);
+	for (; n != NULL; n = next) {
+		ahead = prefetch(ahead);
+		next = n->next;
+		n->list = NULL;
+		if (wf_waiter_claim_fast(n) || wf_waiter_claim(n))
+			wf_claimed_add(c, n);
 	}
 }
 
-void wf_cut_mark(weft_fiber *f, uint32_t bit)
+void wf_claimed_wake(struct wf_claimed *c)
+{
+	struct wf_node *n = c->others, *next;
+	struct wf_thread *t;
+
+	if (!wf_batch_is_empty(&c->fibers)) {
+		t = wf_thread_in(c->rt);
+		if (wf_likely(t != NULL))
+			wf_push_all(t->proc, &c->fibers);
+		else
+			wf_make_all_ready(&c->fibers, WEFT_HINT_DEFAULT);
+	}
+	for (; n != NULL; n = next) {
+		next = n->next;
+		wf_waiter_wake(n->waiter, WEFT_HINT_DEFAULT);
+	}
+}
+
+void wf_cancel_mark(weft_fiber *f, uint32_t bit)
 {
 	wf_fiber_use(f);
-	(void)wf_or_rlx(&f->cut, bit);
+	(void)wf_or_rlx(&f->cancel, bit);
 }
 
-void wf_cut_fence(struct weft_rt *rt)
+void wf_cancel_fence(struct weft_rt *rt)
 {
 	/*
-	 * [pair: fiber.cut] The bits, and [pair: rt.stopping] that all stop,
-	 * before the look at the waits.
+	 * [pair: fiber.cancel] The bits, and [pair: rt.stopping] that the
+	 * runtime stops, before the look at the waits.
 	 */
 	wf_fence_seq();
-	/* [pair: fiber.cut] In those who have only the light fence. */
+	/* [pair: fiber.cancel] For waiters, which have only the light fence. */
 	if (rt->membarrier)
 		wf_os_membarrier();
 }
 
-bool wf_cut_claim(weft_fiber *f)
+bool wf_cancel_claim(weft_fiber *f)
 {
 	uint64_t seen = wf_load_rlx(&f->wait);
 	uint64_t phase = seen & WF_WAIT_PHASE;
 
-	if (phase != WF_WAIT_ARMED && phase != WF_WAIT_PARKED)
+	if (phase != WF_WAIT_ARMED && phase != WF_WAIT_SETTLED)
 		return false;
-	return !(seen & WF_WAIT_FIRM) &&
-		wf_wait_claim(f, seen, WF_WAIT_CUT) == WF_CLAIM_WAKE;
+	return !(seen & WF_WAIT_SHIELDED) &&
+		wf_wait_claim(f, seen, WF_WAIT_CANCELED) == WF_CLAIM_WAKE;
 }
 
-void wf_cut_wake(weft_fiber *f)
+void wf_cancel_wake(weft_fiber *f)
 {
-	if (wf_cut_claim(f))
+	if (wf_cancel_claim(f))
 		wf_make_ready(f, WEFT_HINT_DEFAULT);
 }

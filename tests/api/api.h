@@ -136,7 +136,7 @@ static inline void nap_ns(int64_t ns)
 		(c);                                                        \
 	})
 
-/* The same in a fiber. */
+/* Wait, in a fiber, until c is true; gives back whether it became so. */
 #define await_yielding(c)                                                   \
 	({                                                                  \
 		int64_t give_up_ = PATIENCE;                                \
@@ -164,7 +164,7 @@ static inline weft_rt *rt_workers(unsigned workers)
 	return rt_begin(&cfg);
 }
 
-/* It has nothing left to do, or at least comes to its end. */
+/* Stop rt, whose fibers have ended or soon end. */
 static inline void rt_end(weft_rt *rt)
 {
 	assert_int_equal(weft_rt_stop(rt, PATIENCE), 0);
@@ -209,14 +209,14 @@ static inline void *echo(void *arg)
 	return arg;
 }
 
-/* The group in arg has one less to wait for. */
+/* Count the group in arg down by one. */
 static inline void one_done(void *group)
 {
 	weft_group_done(group);
 }
 
 /*
- * A baton: one fiber waits for it, anyone puts it down, once for each wait.
+ * A baton: one fiber waits for it, any caller puts it down, once for each wait.
  * All-zero is valid.
  */
 struct baton {
@@ -249,7 +249,7 @@ static inline void baton_wait(struct baton *b)
 	expect(err == 0 || err == 1);
 }
 
-/* Take the fiber that waits, and the right to wake it; NULL: put it down. */
+/* Take the waiter and the right to wake it; NULL: the baton is put down. */
 static inline weft_fiber *baton_take(struct baton *b)
 {
 	uintptr_t seen = BATON_NONE;
@@ -284,7 +284,7 @@ static inline weft_fiber *spawn(void *(*fn)(void *), void *arg)
 	return f;
 }
 
-/* Join f for good; its result. */
+/* Join f, without a deadline; its result. */
 static inline void *join(weft_fiber *f)
 {
 	void *result = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/barrier_test.c - nobody goes on before all are there, one of each
- * phase gets 1, and who leaves early is as if it had never come.
+ * tests/api/barrier_test.c - no party goes on before all are there, one of each
+ * phase gets 1, and a party that leaves early is as if it had never come.
  */
 #include "api/api.h"
 
@@ -38,7 +38,7 @@ static void *alone(void *arg)
 	return arg;
 }
 
-static void one_alone_waits_in_vain(void **state)
+static void a_party_alone_times_out(void **state)
 {
 	(void)state;
 	(void)alone(NULL);
@@ -47,7 +47,7 @@ static void one_alone_waits_in_vain(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* All kinds. */
+/* Parties of all kinds. */
 
 static int meet(void)
 {
@@ -108,7 +108,7 @@ static void all_go_through_together(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who leaves early. */
+/* A cancelled or late party. */
 
 static void *come_and_leave(void *arg)
 {
@@ -150,7 +150,7 @@ static void *leave_early(void *arg)
 	weft_cancel(leaver);
 	(void)join(leaver);
 	expect_eq(atomic_load(&s.result), -ECANCELED);
-	/* There is one; with this one there are two, for a while. */
+	/* One party waits; with this one there are two, for a while. */
 	expect_eq(weft_barrier_wait(&s.barrier, weft_after(NS_PER_MS)),
 		-ETIMEDOUT);
 	other = spawn_waiting(come);
@@ -162,7 +162,7 @@ static void *leave_early(void *arg)
 	return arg;
 }
 
-static void who_leaves_was_never_there(void **state)
+static void a_party_that_leaves_is_not_counted(void **state)
 {
 	(void)state;
 	play(1, leave_early, NULL);
@@ -175,9 +175,9 @@ static void who_leaves_was_never_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(one_alone_waits_in_vain),
+		TEST(a_party_alone_times_out),
 		TEST(all_go_through_together),
-		TEST(who_leaves_was_never_there),
+		TEST(a_party_that_leaves_is_not_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

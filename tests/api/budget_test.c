@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/api/budget_test.c - every call that may wait and need not spends the
- * fiber's budget: a fiber that makes one such call after the other lets those
- * that are ready run, after coop_budget calls at most.
+ * fiber's budget: a fiber that makes one such call after the other lets ready
+ * fibers run, after coop_budget calls at most.
  *
  * There is a row for each call and each of its results, and each call of the
  * headers that may switch has a row (a_row_for_each_call).  One worker, so that
@@ -18,17 +18,17 @@
 
 #include <weft/weft.h>
 
-/* Calls of one row until it counts as one that never gives way. */
+/* After so many calls a row counts as one that never gives way. */
 enum { CALLS_MAX = 300 };
 
 static struct {
-	unsigned calls; /* since the other is ready */
+	unsigned calls; /* since the other fiber is ready */
 	bool other_ran;
 	weft_chan *roomy, *filled, *full, *empty, *closed, *waited_for;
 	weft_fiber *ended[CALLS_MAX], *waits, *receiver[CALLS_MAX];
 	struct baton baton;
 	weft_group none, one;
-	weft_mutex mutex, held; /* held: by another fiber, as the next two */
+	weft_mutex mutex, held; /* held, read, written: by another fiber */
 	weft_rwlock read, written, rwlock;
 	weft_sem permits, no_permits;
 	weft_event set, unset;
@@ -126,7 +126,7 @@ static int wait_sem(weft_time d)
 	return weft_sem_acquire(&s.no_permits, d);
 }
 
-/* To have slept until a time that has passed is what others call late. */
+/* A sleep to its end returns 0 where other waits return -ETIMEDOUT. */
 static int wait_sleep_until(weft_time d)
 {
 	int err = weft_sleep_until(d);
@@ -165,7 +165,7 @@ static const struct wait_row {
 enum { WAITS = sizeof(waits) / sizeof(waits[0]) };
 
 /* ------------------------------------------------------------------------ */
-/* Calls that succeed, or fail, without a wait; the nth time. */
+/* Calls that succeed, or fail, without a wait; this is the nth call. */
 
 static int ready_barrier(unsigned n)
 {
@@ -206,7 +206,7 @@ static int closed_recv(unsigned n)
 	return weft_chan_recv(s.closed, NULL, WEFT_FOREVER);
 }
 
-/* By itself, or beside one that is not ready. */
+/* A ready case alone, or beside one that is not ready. */
 static int select_ready(int op, void *obj, void *value, unsigned n)
 {
 	weft_case c[] = { { .op = op, .obj = obj, .value = value },
@@ -253,8 +253,8 @@ static int ready_join(unsigned n)
 	return weft_join(f, NULL, n % 2 ? WEFT_FOREVER : WEFT_NOW);
 }
 
-/* One that has ended on an executor that is not a runtime's. */
-static int ready_join_abroad(unsigned n)
+/* A fiber that has ended on a foreign executor. */
+static int ready_join_foreign(unsigned n)
 {
 	weft_fiber_attr a = { .executor = weft_inline() };
 	weft_fiber *f = NULL;
@@ -417,7 +417,7 @@ static const struct ready_row {
 	{ "weft_select", select_event, 0 },
 	{ "weft_select", select_join, 0 },
 	{ "weft_join", ready_join, 0 },
-	{ "weft_join", ready_join_abroad, 0 },
+	{ "weft_join", ready_join_foreign, 0 },
 	{ "weft_event_wait", ready_event, 0 },
 	{ "weft_group_wait", ready_group, 0 },
 	{ "weft_mutex_lock", ready_mutex, 0 },
@@ -495,7 +495,7 @@ static void crowd_close(void)
 	}
 }
 
-/* All fibers that it starts wait, or have ended, when it returns. */
+/* When it returns, all fibers that it started wait or have ended. */
 static void world_open(bool crowd)
 {
 	memset(&s, 0, sizeof(s));
@@ -543,7 +543,7 @@ static struct play {
 	const struct wait_row *wait;
 	weft_time deadline;
 	int result;
-	bool cancelled, late; /* the caller is, or its scope */
+	bool cancelled, late; /* the caller, or its scope */
 } play_of;
 
 static void *other(void *arg)

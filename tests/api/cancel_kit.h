@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/cancel_kit.h - one of everything that can be waited for, with
- * nobody through, and how somebody is let through.
+ * tests/api/cancel_kit.h - one object of every kind that a fiber can wait for,
+ * none of them ready, and how to end one wait for each.
  *
  *	world_open();		the test's own thread holds all
  *	points[i].wait(d)	in a fiber
- *	points[i].ready()	the test's own thread lets one through
- *	world_close();		nobody has kept anything
+ *	points[i].ready()	the test's own thread ends one wait
+ *	world_close();		no cancelled fiber has kept anything
  */
 #ifndef WEFT_TESTS_API_CANCEL_KIT_H
 #define WEFT_TESTS_API_CANCEL_KIT_H
@@ -15,12 +15,12 @@
 
 #include <weft/weft.h>
 
-/* What there is to wait for, with nobody through yet. */
+/* The objects to wait for. */
 static struct {
 	weft_rt *rt;
 	struct baton baton;
 	weft_fiber *child;   /* waits for the baton; NULL: joined */
-	weft_fiber *partner; /* who meets somebody; NULL: none */
+	weft_fiber *partner; /* meets the waiter; NULL: none */
 	weft_group group;
 	weft_mutex mutex; /* held by the test */
 	weft_mutex cond_mutex;
@@ -70,7 +70,7 @@ static inline void world_open(void)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Letting one through; by the test's own thread. */
+/* The test's own thread ends one wait. */
 
 static inline void put_baton(void)
 {
@@ -78,7 +78,7 @@ static inline void put_baton(void)
 	w.baton_held = false;
 }
 
-/* Nobody is in a join of it. */
+/* The caller sees to it that no fiber joins the child. */
 static inline void end_child(void)
 {
 	if (w.baton_held)
@@ -159,7 +159,7 @@ static inline void *recv_meet(void *arg)
 	return arg;
 }
 
-/* A fiber that meets somebody, or waits for that. */
+/* Start a fiber that meets the waiter, or waits for one. */
 static inline void partner(void *(*fn)(void *))
 {
 	w.partner = spawn_here(fn, NULL);
@@ -198,7 +198,7 @@ static inline void world_close(void)
 		unlock_read();
 	if (w.written_held)
 		unlock_written();
-	/* All are free: nobody who was cancelled has kept anything. */
+	/* All are free: no cancelled fiber has kept anything. */
 	assert_int_equal(weft_group_wait(&w.group, WEFT_NOW), 0);
 	assert_int_equal(weft_mutex_lock_by(&w.mutex, WEFT_NOW), 0);
 	weft_mutex_unlock(&w.mutex);
@@ -217,7 +217,7 @@ static inline void world_close(void)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Waiting; whoever gets through gives back what it got. */
+/* Waiting; a wait that succeeds gives back what it took. */
 
 static inline int wait_join(weft_time d)
 {
@@ -242,7 +242,7 @@ static inline int wait_mutex(weft_time d)
 	return err;
 }
 
-/* The mutex is held whatever the result: else to unlock it is misuse. */
+/* The mutex is held whatever the result: else the unlock is misuse. */
 static inline int wait_cond(weft_time d)
 {
 	int err;
@@ -346,7 +346,7 @@ static inline int wait_select_none(weft_time d)
 	return weft_select(NULL, 0, d);
 }
 
-/* To have slept until then is what others call to be late. */
+/* A sleep to its end returns 0 where other waits return -ETIMEDOUT. */
 static inline int wait_sleep(weft_time d)
 {
 	int err = weft_sleep_until(d);
@@ -365,8 +365,8 @@ static inline int wait_sleep_for(weft_time d)
 struct point {
 	const char *name;
 	int (*wait)(weft_time);
-	void (*ready)(void); /* NULL: nobody ever gets through */
-	bool lost;	     /* and it must wait to do so */
+	void (*ready)(void); /* NULL: the wait never succeeds */
+	bool lost;	     /* without a waiter ready() is lost */
 };
 
 static const struct point points[] = {

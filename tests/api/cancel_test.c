@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/cancel_test.c - a cancelled fiber is told so by every call that
- * would wait, again and again, and by no other call; unless it has a shield.
- * What it waited on is as if it had never come.
+ * tests/api/cancel_test.c - in a cancelled fiber without a shield every call
+ * that would wait returns -ECANCELED, again and again, and no other call does.
+ * The object that it waited on is as if it had never come.
  */
 #include "api/cancel_kit.h"
 
 #include <weft/weft.h>
 
 /* ------------------------------------------------------------------------ */
-/* Cancelled, now and for ever. */
+/* Every wait of a cancelled fiber fails. */
 
-/* Like expect_eq, and says where it was. */
+/* Like expect_eq, with the name of the wait in the message. */
 static bool expect_result(const struct point *p, int line, int got, int want)
 {
 	return expect_at(p->name, line, got == want, "result", got, want);
@@ -19,7 +19,7 @@ static bool expect_result(const struct point *p, int line, int got, int want)
 #define expect_wait(p, d, want) \
 	expect_result((p), __LINE__, (p)->wait(d), (want))
 
-static void expect_cut(const struct point *p)
+static void expect_cancelled(const struct point *p)
 {
 	expect(weft_cancelled());
 	expect_wait(p, WEFT_FOREVER, -ECANCELED);
@@ -27,7 +27,7 @@ static void expect_cut(const struct point *p)
 	expect_wait(p, WEFT_NOW, -ETIMEDOUT);
 	expect_wait(p, -1, -ETIMEDOUT);
 
-	/* Behind a shield it is as ever, and afterwards as before. */
+	/* Behind a shield it waits; without the shield it is cancelled. */
 	expect_eq(weft_shield(true), false);
 	expect(!weft_cancelled());
 	expect_wait(p, weft_after(NS_PER_MS), -ETIMEDOUT);
@@ -41,40 +41,40 @@ static void expect_cut(const struct point *p)
 	expect(weft_cancelled());
 }
 
-static void *cut_before(void *arg)
+static void *cancelled_before(void *arg)
 {
 	const struct point *p = arg;
 
 	expect(await_yielding(weft_cancelled()));
 	expect_wait(p, WEFT_FOREVER, -ECANCELED);
-	expect_cut(p);
+	expect_cancelled(p);
 	return arg;
 }
 
-static void *cut_waiting(void *arg)
+static void *cancelled_waiting(void *arg)
 {
 	const struct point *p = arg;
 
 	expect(!weft_cancelled());
 	expect_wait(p, WEFT_FOREVER, -ECANCELED);
-	expect_cut(p);
+	expect_cancelled(p);
 	return arg;
 }
 
-/* With a deadline: it is cancelled long before. */
-static void *cut_waiting_timed(void *arg)
+/* The fiber is cancelled long before its deadline. */
+static void *cancelled_timed(void *arg)
 {
 	const struct point *p = arg;
 
 	expect_wait(p, PATIENCE, -ECANCELED);
-	expect_cut(p);
+	expect_cancelled(p);
 	return arg;
 }
 
-static void *cut_by_itself(void *arg)
+static void *cancels_itself(void *arg)
 {
 	expect_eq(weft_cancel(weft_self()), 0);
-	expect_cut(arg);
+	expect_cancelled(arg);
 	return arg;
 }
 
@@ -85,7 +85,7 @@ static void *cancel_it(void *f)
 	return f;
 }
 
-/* By the test's own thread, or by a fiber. */
+/* The test's own thread cancels f, or a fiber does. */
 static void cancel_by(weft_fiber *f, bool by_fiber)
 {
 	if (by_fiber)
@@ -104,7 +104,7 @@ static void *get_through(void *arg)
 	return arg;
 }
 
-/* Somebody else waits there then, and gets through. */
+/* Another fiber waits at p afterwards, and succeeds. */
 static void expect_unharmed(const struct point *p)
 {
 	weft_fiber *f;
@@ -118,15 +118,16 @@ static void expect_unharmed(const struct point *p)
 	assert_expected();
 }
 
-static void cut(const struct point *p, void *(*victim)(void *), bool by_fiber)
+static void cancel_at(
+	const struct point *p, void *(*victim)(void *), bool by_fiber)
 {
 	weft_fiber *f;
 
 	world_open();
 	f = spawn_here(victim, (void *)p);
-	if (victim == cut_waiting || victim == cut_waiting_timed)
+	if (victim == cancelled_waiting || victim == cancelled_timed)
 		assert_true(await(state_of(f) == WEFT_FIBER_WAITING));
-	if (victim != cut_by_itself)
+	if (victim != cancels_itself)
 		cancel_by(f, by_fiber);
 	assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
 	assert_expected();
@@ -134,18 +135,18 @@ static void cut(const struct point *p, void *(*victim)(void *), bool by_fiber)
 	world_close();
 }
 
-static void every_wait_is_told(void **state)
+static void every_wait_of_a_cancelled_fiber_fails(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 2; workers++) {
 		w.rt = rt_workers(workers);
 		for (size_t i = 0; i < POINTS; i++) {
 			for (int by = 0; by < 2; by++) {
-				cut(&points[i], cut_before, by);
-				cut(&points[i], cut_waiting, by);
-				cut(&points[i], cut_waiting_timed, by);
+				cancel_at(&points[i], cancelled_before, by);
+				cancel_at(&points[i], cancelled_waiting, by);
+				cancel_at(&points[i], cancelled_timed, by);
 			}
-			cut(&points[i], cut_by_itself, false);
+			cancel_at(&points[i], cancels_itself, false);
 		}
 		rt_end(w.rt);
 	}
@@ -154,9 +155,9 @@ static void every_wait_is_told(void **state)
 /*
  * The deadline of a wait comes and makes its fiber ready; before the fiber runs
  * it is cancelled.  Two fibers keep both workers busy meanwhile, so that the
- * monitor fires the timer and nobody runs the fiber.
+ * monitor fires the timer and no worker runs the fiber.
  */
-static _Atomic(bool) hog_runs, hog_ends, was_cut;
+static _Atomic(bool) hog_runs, hog_ends, was_cancelled;
 static int64_t late_ns;
 
 static void *hog(void *arg)
@@ -167,20 +168,20 @@ static void *hog(void *arg)
 	return arg;
 }
 
-static void *late_then_cut(void *arg)
+static void *late_then_cancelled(void *arg)
 {
 	const struct point *p = arg;
 	int err = p->wait(weft_after(late_ns));
-	bool cut = atomic_load(&was_cut);
+	bool cancelled = atomic_load(&was_cancelled);
 
-	expect_result(p, __LINE__, err, cut ? -ECANCELED : -ETIMEDOUT);
-	if (cut)
-		expect_cut(p);
+	expect_result(p, __LINE__, err, cancelled ? -ECANCELED : -ETIMEDOUT);
+	if (cancelled)
+		expect_cancelled(p);
 	return arg;
 }
 
-/* Cancel f when its deadline has made it ready; false: it was too soon. */
-static bool cut_ready(weft_fiber *f)
+/* Cancel f when its deadline has made it ready; false: it has ended. */
+static bool cancel_when_ready(weft_fiber *f)
 {
 	weft_time give_up = PATIENCE;
 
@@ -193,12 +194,12 @@ static bool cut_ready(weft_fiber *f)
 		continue;
 	expect_eq(state_of(f), WEFT_FIBER_RUNNABLE);
 	expect_eq(weft_cancel(f), 0);
-	atomic_store(&was_cut, true);
+	atomic_store(&was_cancelled, true);
 	return true;
 }
 
-/* Where all is slow it is late before it waits: then once more, with time. */
-static void *cut_when_late(void *arg)
+/* On a slow machine the fiber is late before it waits: twice the time. */
+static void *cancel_when_late(void *arg)
 {
 	bool done = false;
 
@@ -207,12 +208,12 @@ static void *cut_when_late(void *arg)
 
 		atomic_store(&hog_runs, false);
 		atomic_store(&hog_ends, false);
-		atomic_store(&was_cut, false);
+		atomic_store(&was_cancelled, false);
 		hogs = spawn(hog, NULL);
 		while (!atomic_load(&hog_runs))
 			continue;
-		f = spawn(late_then_cut, arg);
-		done = cut_ready(f);
+		f = spawn(late_then_cancelled, arg);
+		done = cancel_when_ready(f);
 		atomic_store(&hog_ends, true);
 		join(f);
 		join(hogs);
@@ -221,7 +222,7 @@ static void *cut_when_late(void *arg)
 	return arg;
 }
 
-static void who_is_late_and_then_cut_is_cut(void **state)
+static void cancellation_wins_over_a_passed_deadline(void **state)
 {
 	(void)state;
 	w.rt = rt_workers(2);
@@ -229,7 +230,7 @@ static void who_is_late_and_then_cut_is_cut(void **state)
 		weft_fiber *f;
 
 		world_open();
-		f = spawn_here(cut_when_late, (void *)&points[i]);
+		f = spawn_here(cancel_when_late, (void *)&points[i]);
 		assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
 		assert_expected();
 		expect_unharmed(&points[i]);
@@ -239,9 +240,9 @@ static void who_is_late_and_then_cut_is_cut(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who need not wait is not told. */
+/* A call that need not wait succeeds. */
 
-static void *through_although_cut(void *arg)
+static void *succeed_although_cancelled(void *arg)
 {
 	const struct point *p = arg;
 	int err;
@@ -267,7 +268,7 @@ static void a_call_that_need_not_wait_succeeds(void **state)
 		p->ready();
 		if (!w.baton_held)
 			end_child();
-		f = spawn_here(through_although_cut, (void *)p);
+		f = spawn_here(succeed_although_cancelled, (void *)p);
 		assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
 		assert_expected();
 		world_close();
@@ -276,7 +277,7 @@ static void a_call_that_need_not_wait_succeeds(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Cancelled behind a shield: it waits on. */
+/* A fiber that is cancelled behind a shield waits on. */
 
 static void *through_shielded(void *arg)
 {
@@ -293,7 +294,7 @@ static void *through_shielded(void *arg)
 	return arg;
 }
 
-static void a_shield_hides_it(void **state)
+static void a_shield_hides_a_cancellation(void **state)
 {
 	(void)state;
 	w.rt = rt_workers(2);
@@ -317,7 +318,7 @@ static void a_shield_hides_it(void **state)
 	rt_end(w.rt);
 }
 
-static void a_shield_is_of_fibers(void **state)
+static void a_plain_thread_has_no_shield(void **state)
 {
 	(void)state;
 	assert_false(weft_shield(true));
@@ -326,7 +327,7 @@ static void a_shield_is_of_fibers(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* No cancellation points. */
+/* Waits that are not cancellation points. */
 
 static void once_waits(void *baton)
 {
@@ -379,7 +380,7 @@ static void *wait_firmly(void *arg)
 }
 
 /* Cancelled before it waits, or while it does. */
-static void *wait_firmly_cut(void *arg)
+static void *wait_firmly_cancelled(void *arg)
 {
 	expect_eq(weft_cancel(weft_self()), 0);
 	return wait_firmly(arg);
@@ -390,7 +391,7 @@ static void put_once_baton(void)
 	baton_put(&w.baton, WEFT_HINT_DEFAULT);
 }
 
-static void some_waits_are_not_told(void **state)
+static void some_waits_are_not_cancelled(void **state)
 {
 	static void (*const waits[])(
 		void) = { firm_mutex, firm_rdlock, firm_wrlock, firm_once };
@@ -408,7 +409,7 @@ static void some_waits_are_not_told(void **state)
 		memset(&firm, 0, sizeof(firm));
 		holder = spawn_here(hold_once, &w.baton);
 		assert_true(await(state_of(holder) == WEFT_FIBER_WAITING));
-		f = spawn_here(before ? wait_firmly_cut : wait_firmly,
+		f = spawn_here(before ? wait_firmly_cancelled : wait_firmly,
 			(void *)&waits[i / 2]);
 		assert_true(await(state_of(f) == WEFT_FIBER_WAITING));
 		if (!before)
@@ -427,8 +428,8 @@ static void some_waits_are_not_told(void **state)
 	rt_end(w.rt);
 }
 
-/* A suspension of one's own is ended by its wake alone. */
-static void a_suspension_is_not_told(void **state)
+/* Only weft_wake ends a weft_suspend; weft_cancel does not. */
+static void a_suspension_is_not_cancelled(void **state)
 {
 	static struct baton baton;
 	weft_fiber *f;
@@ -447,11 +448,11 @@ static void a_suspension_is_not_told(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Lives. */
+/* Cancelled before it starts, and after it has ended. */
 
 static _Atomic(unsigned) ran;
 
-static void *run_although_cut(void *arg)
+static void *run_although_cancelled(void *arg)
 {
 	atomic_fetch_add(&ran, 1);
 	expect(weft_cancelled());
@@ -462,7 +463,7 @@ static void *run_although_cut(void *arg)
 static void *cancel_fresh(void *arg)
 {
 	for (int i = 0; i < 100; i++) {
-		weft_fiber *f = spawn(run_although_cut, arg);
+		weft_fiber *f = spawn(run_although_cancelled, arg);
 
 		expect_eq(weft_cancel(f), 0);
 		expect(join(f) == arg);
@@ -470,7 +471,7 @@ static void *cancel_fresh(void *arg)
 	return arg;
 }
 
-static void who_has_not_begun_begins_all_the_same(void **state)
+static void a_fiber_cancelled_before_it_starts_still_runs(void **state)
 {
 	(void)state;
 	atomic_store(&ran, 0);
@@ -489,7 +490,7 @@ static void *cancel_finished(void *arg)
 	return arg;
 }
 
-static void *expect_not_cut(void *arg)
+static void *expect_not_cancelled(void *arg)
 {
 	expect(!weft_cancelled());
 	expect_eq(weft_sleep(1), 0);
@@ -497,21 +498,21 @@ static void *expect_not_cut(void *arg)
 	return arg;
 }
 
-/* Descriptors are used anew, by fibers of which nothing is asked. */
+/* A fiber that reuses the descriptor of a cancelled one is not cancelled. */
 static void *cancel_and_begin_anew(void *arg)
 {
 	for (int i = 0; i < 200; i++) {
-		weft_fiber *f = spawn(i % 2 ? cut_by_itself : echo,
+		weft_fiber *f = spawn(i % 2 ? cancels_itself : echo,
 			(void *)&points[POINTS - 1]);
 
 		expect_eq(weft_cancel(f), 0);
 		join(f);
-		join(spawn(expect_not_cut, NULL));
+		join(spawn(expect_not_cancelled, NULL));
 	}
 	return arg;
 }
 
-static void who_has_ended_may_be_cancelled(void **state)
+static void a_fiber_that_has_ended_may_be_cancelled(void **state)
 {
 	(void)state;
 	play(1, cancel_finished, &ran);
@@ -519,8 +520,8 @@ static void who_has_ended_may_be_cancelled(void **state)
 	play(2, cancel_and_begin_anew, NULL);
 }
 
-/* A child that may run inside of the call is joined, or is still there. */
-static void *join_cut(void *arg)
+/* The join may run the child as a call; if it fails, the child is there. */
+static void *join_cancelled(void *arg)
 {
 	weft_fiber *f;
 	int err;
@@ -539,22 +540,22 @@ static void *join_cut(void *arg)
 	return arg;
 }
 
-static void who_is_cut_joins_or_not(void **state)
+static void a_cancelled_joiner_joins_or_keeps_the_handle(void **state)
 {
 	(void)state;
-	play(1, join_cut, &ran);
-	play(3, join_cut, &ran);
+	play(1, join_cancelled, &ran);
+	play(3, join_cancelled, &ran);
 }
 
 /* ------------------------------------------------------------------------ */
-/* Cancelled about when it gets through: one of the two. */
+/* A cancellation races with the end of the wait: one of the two wins. */
 
 enum { RACERS = 8 };
 
 static struct {
 	weft_chan *c;
 	weft_sem sem;
-	_Atomic(unsigned) got, cut;
+	_Atomic(unsigned) got, lost;
 } race;
 
 static void *racer(void *arg)
@@ -564,7 +565,7 @@ static void *racer(void *arg)
 		: weft_chan_recv(race.c, NULL, WEFT_FOREVER);
 
 	expect(err == 0 || err == -ECANCELED);
-	atomic_fetch_add(err ? &race.cut : &race.got, 1);
+	atomic_fetch_add(err ? &race.lost : &race.got, 1);
 	return arg;
 }
 
@@ -576,7 +577,7 @@ static void *race_once(void *arg)
 	expect_eq(weft_chan_create(&race.c, sizeof(int), RACERS), 0);
 	race.sem = (weft_sem)WEFT_SEM_INIT(0);
 	atomic_store(&race.got, 0);
-	atomic_store(&race.cut, 0);
+	atomic_store(&race.lost, 0);
 	for (uintptr_t i = 0; i < RACERS; i++)
 		f[i] = spawn(racer, (void *)i);
 	weft_yield();
@@ -588,12 +589,12 @@ static void *race_once(void *arg)
 	}
 	for (size_t i = 0; i < RACERS; i++)
 		join(f[i]);
-	/* What nobody got is still there. */
+	/* Values and permits that no racer got are still there. */
 	left = (unsigned)weft_chan_len(race.c);
 	while (weft_sem_acquire(&race.sem, WEFT_NOW) == 0)
 		left++;
 	expect_eq(atomic_load(&race.got) + left, RACERS);
-	expect_eq(atomic_load(&race.got) + atomic_load(&race.cut), RACERS);
+	expect_eq(atomic_load(&race.got) + atomic_load(&race.lost), RACERS);
 	weft_chan_unref(race.c);
 	return arg;
 }
@@ -605,7 +606,7 @@ static void *race_often(void *arg)
 	return arg;
 }
 
-static void it_gets_through_or_is_cut(void **state)
+static void a_waiter_gets_a_value_or_is_cancelled(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++)
@@ -615,17 +616,17 @@ static void it_gets_through_or_is_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_wait_is_told),
-		cmocka_unit_test(who_is_late_and_then_cut_is_cut),
+		cmocka_unit_test(every_wait_of_a_cancelled_fiber_fails),
+		cmocka_unit_test(cancellation_wins_over_a_passed_deadline),
 		cmocka_unit_test(a_call_that_need_not_wait_succeeds),
-		cmocka_unit_test(a_shield_hides_it),
-		cmocka_unit_test(a_shield_is_of_fibers),
-		cmocka_unit_test(some_waits_are_not_told),
-		cmocka_unit_test(a_suspension_is_not_told),
-		cmocka_unit_test(who_has_not_begun_begins_all_the_same),
-		cmocka_unit_test(who_has_ended_may_be_cancelled),
-		cmocka_unit_test(who_is_cut_joins_or_not),
-		cmocka_unit_test(it_gets_through_or_is_cut),
+		cmocka_unit_test(a_shield_hides_a_cancellation),
+		cmocka_unit_test(a_plain_thread_has_no_shield),
+		cmocka_unit_test(some_waits_are_not_cancelled),
+		cmocka_unit_test(a_suspension_is_not_cancelled),
+		cmocka_unit_test(a_fiber_cancelled_before_it_starts_still_runs),
+		cmocka_unit_test(a_fiber_that_has_ended_may_be_cancelled),
+		cmocka_unit_test(a_cancelled_joiner_joins_or_keeps_the_handle),
+		cmocka_unit_test(a_waiter_gets_a_value_or_is_cancelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static inline int send_by(weft_chan *c, int v, weft_time deadline)
 	return weft_chan_send(c, &v, deadline);
 }
 
-/* What is received, or the error. */
+/* The value received, or the error. */
 static inline int recv_by(weft_chan *c, weft_time deadline)
 {
 	int v = -1, err = weft_chan_recv(c, &v, deadline);
@@ -39,8 +39,8 @@ static inline int recv_by(weft_chan *c, weft_time deadline)
 }
 
 /*
- * Does f wait for that, on c?  It is seen to a moment before who tries finds
- * it; with the lock of the channel that moment is over.
+ * Does f wait on c, for what?  weft_fiber_look shows a waiter a moment before
+ * it is in c's list; weft_chan_len takes c's lock, and so waits for that.
  */
 static inline bool waits_on(weft_fiber *f, weft_chan *c, const char *what)
 {

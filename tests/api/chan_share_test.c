@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/api/chan_share_test.c - a channel between many: each value is for one
- * receiver; a close lets everybody go, and so does the end of the runtime; and
- * it may be gone as soon as somebody could know that it is not needed.
+ * receiver; a close ends every wait, and so does the end of the runtime; and
+ * the channel may be freed as soon as a user has seen its last use.
  */
 #include "api/chan_kit.h"
 
@@ -45,7 +45,7 @@ static void a_closed_channel_is_drained(void **state)
 	both(close_and_drain, NULL);
 }
 
-/* Everyone who waits, fiber or thread, is let go. */
+/* A close ends the wait of every fiber and thread. */
 enum { FIBERS = 6, THREADS = 3, CAPACITY = 2 };
 
 static struct {
@@ -106,7 +106,7 @@ static void close_on_all(size_t capacity, bool senders)
 	for (size_t i = 0; i < FIBERS; i++)
 		assert_int_equal(weft_join(f[i], NULL, PATIENCE), 0);
 	assert_expected();
-	/* What was in the buffer is there, and nothing of those who waited. */
+	/* The buffered values are there, and none of the waiting senders'. */
 	for (int i = 0; senders && i < (int)capacity; i++)
 		assert_int_equal(recv_by(crowded.c, PATIENCE), i);
 	assert_int_equal(recv_by(crowded.c, PATIENCE), -EPIPE);
@@ -168,7 +168,7 @@ static void a_send_without_a_buffer_meets_its_receiver(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Gone as soon as somebody could know. */
+/* Freed as soon as a user has seen the last use. */
 
 static void *send_last(void *c)
 {
@@ -188,7 +188,7 @@ static void *receive_last(void *c)
 	return NULL;
 }
 
-/* Who learns of the last use frees it, and the memory is used at once. */
+/* Free the channel after its last use, and reuse its memory at once. */
 static void *free_at_once(void *arg)
 {
 	size_t capacity = (uintptr_t)arg;
@@ -215,7 +215,7 @@ static void *free_at_once(void *arg)
 	return NULL;
 }
 
-static void it_may_be_freed_by_who_learns_of_the_last_use(void **state)
+static void it_may_be_freed_right_after_the_last_use(void **state)
 {
 	(void)state;
 	for (uintptr_t capacity = 0; capacity <= 1; capacity++)
@@ -252,25 +252,25 @@ static void the_last_unref_under_a_waiter_is_misuse(void **state)
 
 	(void)state;
 	child_run(&c, unref_under_a_waiter, NULL);
-	assert_true(child_was_misuse(&c, "somebody waits on it"));
+	assert_true(child_was_misuse(&c, "a fiber or thread waits on it"));
 }
 
 /* ------------------------------------------------------------------------ */
 /* The runtime stops while fibers wait. */
 
-static _Atomic(unsigned) cut;
+static _Atomic(unsigned) cancelled;
 
 static void *wait_to_receive(void *c)
 {
 	expect_eq(recv_by(c, WEFT_FOREVER), -ECANCELED);
-	atomic_fetch_add(&cut, 1);
+	atomic_fetch_add(&cancelled, 1);
 	return c;
 }
 
 static void *wait_to_send(void *c)
 {
 	expect_eq(send_by(c, 2, WEFT_FOREVER), -ECANCELED);
-	atomic_fetch_add(&cut, 1);
+	atomic_fetch_add(&cancelled, 1);
 	return c;
 }
 
@@ -281,7 +281,7 @@ static void the_end_of_the_runtime_ends_their_waits(void **state)
 	weft_fiber *f[4];
 
 	(void)state;
-	atomic_store(&cut, 0);
+	atomic_store(&cancelled, 0);
 	assert_int_equal(send_by(full, 1, WEFT_NOW), 0);
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(weft_rt_spawn(rt, &f[i], NULL,
@@ -295,7 +295,7 @@ static void the_end_of_the_runtime_ends_their_waits(void **state)
 		weft_detach(f[i]);
 	rt_end(rt);
 	assert_expected();
-	assert_int_equal(atomic_load(&cut), 4);
+	assert_int_equal(atomic_load(&cancelled), 4);
 	assert_int_equal(send_by(none, 1, WEFT_NOW), -ETIMEDOUT);
 	assert_int_equal(recv_by(full, WEFT_NOW), 1);
 	assert_int_equal(recv_by(full, WEFT_NOW), -ETIMEDOUT);
@@ -402,7 +402,7 @@ int main(void)
 		cmocka_unit_test(a_closed_channel_is_drained),
 		cmocka_unit_test(a_close_lets_every_waiter_go),
 		cmocka_unit_test(a_send_without_a_buffer_meets_its_receiver),
-		cmocka_unit_test(it_may_be_freed_by_who_learns_of_the_last_use),
+		cmocka_unit_test(it_may_be_freed_right_after_the_last_use),
 		cmocka_unit_test(the_end_of_the_runtime_ends_their_waits),
 		cmocka_unit_test(threads_and_fibers_of_all_kinds_share_one),
 	};

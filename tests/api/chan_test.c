@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/api/chan_test.c - a channel hands on values whole and in order, as many
- * as it has room for; a call that fails has done nothing, and not before its
- * deadline.
+ * as it has room for; a call that fails has done nothing; and it times out at
+ * its deadline, not before.
  */
 #include "api/chan_kit.h"
 
@@ -279,7 +279,7 @@ static void *try_alone(void *arg)
 	return arg;
 }
 
-/* Who tries finds a partner that waits. */
+/* A try succeeds if a partner waits. */
 static void *try_with_partner(void *arg)
 {
 	weft_chan *c = chan_of_int(0);
@@ -331,7 +331,7 @@ static void *look_at_waiters(void *arg)
 	return arg;
 }
 
-static void who_waits_is_seen_to(void **state)
+static void weft_fiber_look_shows_a_waiter(void **state)
 {
 	(void)state;
 	play(2, look_at_waiters, NULL);
@@ -361,7 +361,7 @@ static void *run_out_of_time(void *arg)
 		expect_eq(send_by(one, 1, weft_after(ns)), 0);
 		expect_times_out(one, true, ns);
 		expect_eq(recv_by(one, weft_after(ns)), 1);
-		/* Who timed out does not wait any more. */
+		/* A waiter that timed out is not in the list any more. */
 		expect_eq(send_by(none, 1, WEFT_NOW), -ETIMEDOUT);
 		expect_eq(recv_by(none, WEFT_NOW), -ETIMEDOUT);
 		expect_eq(recv_by(one, WEFT_NOW), -ETIMEDOUT);
@@ -377,7 +377,7 @@ static void a_wait_ends_at_its_deadline_not_before(void **state)
 	both(run_out_of_time, NULL);
 }
 
-/* Some leave, those before and behind them stay. */
+/* Some waiters time out, those before and behind them stay. */
 enum { STAYERS = 4 };
 
 static struct {
@@ -416,7 +416,7 @@ static void *some_leave(void *arg)
 	return NULL;
 }
 
-static void some_leave_and_others_are_served(void **state)
+static void some_time_out_and_others_are_served(void **state)
 {
 	(void)state;
 	for (uintptr_t capacity = 0; capacity <= 2; capacity++) {
@@ -426,7 +426,7 @@ static void some_leave_and_others_are_served(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Values that nobody wants. */
+/* Receives without a place for the value. */
 
 static void *receive_nothing(void *c)
 {
@@ -504,7 +504,7 @@ static void *never_waits(void *arg)
 	return arg;
 }
 
-static void who_never_waits_gives_way_all_the_same(void **state)
+static void a_fiber_that_never_waits_still_gives_way(void **state)
 {
 	(void)state;
 	play(1, never_waits, NULL);
@@ -519,11 +519,11 @@ int main(void)
 		cmocka_unit_test(values_of_every_size_arrive_whole),
 		cmocka_unit_test(a_buffer_holds_its_capacity_in_order),
 		cmocka_unit_test(a_try_does_not_wait),
-		cmocka_unit_test(who_waits_is_seen_to),
+		cmocka_unit_test(weft_fiber_look_shows_a_waiter),
 		cmocka_unit_test(a_wait_ends_at_its_deadline_not_before),
-		cmocka_unit_test(some_leave_and_others_are_served),
+		cmocka_unit_test(some_time_out_and_others_are_served),
 		cmocka_unit_test(a_value_without_a_place_is_dropped),
-		cmocka_unit_test(who_never_waits_gives_way_all_the_same),
+		cmocka_unit_test(a_fiber_that_never_waits_still_gives_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

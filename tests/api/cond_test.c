@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/cond_test.c - no signal is lost, whoever gives up at the same
- * moment; the mutex is held on return, whatever the result.
+ * tests/api/cond_test.c - no signal is lost to a waiter that gives up at the
+ * same moment; the mutex is held on return, whatever the result.
  */
 #include "api/api.h"
 
@@ -24,7 +24,7 @@ static int begin(void **state)
 	return 0;
 }
 
-/* Nobody else is in here. */
+/* The caller holds the mutex: it is alone in here. */
 static void hold(void)
 {
 	expect_eq(s.inside++, 0);
@@ -52,7 +52,7 @@ static void *produce(void *arg)
 	return arg;
 }
 
-/* One who waits, or (arg) gives up all the time. */
+/* A consumer that waits, or (arg) times out again and again. */
 static void *consume(void *arg)
 {
 	bool more = true;
@@ -217,7 +217,7 @@ static void *cancel_it(void *arg)
 	weft_cancel(f);
 	for (int i = 0; i < 10; i++)
 		weft_yield();
-	/* It cannot go on without the mutex. */
+	/* The cancelled waiter cannot go on without the mutex. */
 	expect_eq(atomic_load(&s.result), 0);
 	weft_mutex_unlock(&s.mutex);
 	(void)join(f);
@@ -234,7 +234,7 @@ static void cancellation_ends_the_wait(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Both lie in the frame of who waits. */
+/* Mutex and cond lie in the frame of the waiter. */
 
 struct frame {
 	weft_mutex mutex;
@@ -272,14 +272,14 @@ static void *wait_in_frames(void *arg)
 	return arg;
 }
 
-static void they_may_go_with_the_frame(void **state)
+static void mutex_and_cond_may_go_with_the_frame(void **state)
 {
 	(void)state;
 	play(2, wait_in_frames, NULL);
 }
 
 /* ------------------------------------------------------------------------ */
-/* The cond is freed by who broadcasts, while those it woke are on the way. */
+/* The broadcaster frees the cond while woken waiters are still on the way. */
 
 struct heap {
 	weft_mutex mutex;
@@ -331,7 +331,7 @@ static void *free_often(void *arg)
 	return arg;
 }
 
-static void who_was_woken_needs_only_the_mutex(void **state)
+static void a_woken_waiter_needs_only_the_mutex(void **state)
 {
 	(void)state;
 	play(1, free_often, NULL);
@@ -347,8 +347,8 @@ int main(void)
 		TEST(a_broadcast_reaches_all),
 		TEST(a_deadline_ends_the_wait),
 		TEST(cancellation_ends_the_wait),
-		TEST(they_may_go_with_the_frame),
-		TEST(who_was_woken_needs_only_the_mutex),
+		TEST(mutex_and_cond_may_go_with_the_frame),
+		TEST(a_woken_waiter_needs_only_the_mutex),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

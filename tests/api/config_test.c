@@ -9,7 +9,7 @@
 
 #include "os/child.h"
 
-/* What the header says of a field; INT64_MIN to INT64_MAX: anything. */
+/* A field's range in the header; INT64_MIN to INT64_MAX: any value. */
 struct field {
 	const char *name;
 	size_t offset, bytes;
@@ -44,7 +44,7 @@ enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
 static weft_config config_with(const struct field *f, int64_t value)
 {
-	/* One worker, so that the others have room below it. */
+	/* One worker, so that the other fields have room. */
 	weft_config cfg = { .workers = 1 };
 
 	if (f->bytes == sizeof(uint32_t)) {
@@ -80,7 +80,7 @@ static void assert_accepted(const struct field *f, int64_t value)
 		start_and_stop(&cfg);
 }
 
-/* In a child, whose words we hear. */
+/* In a child process, whose output we read. */
 static void start_badly(void *arg)
 {
 	weft_rt *rt = arg;
@@ -89,7 +89,7 @@ static void start_badly(void *arg)
 	_exit(err == -EINVAL && rt == arg ? 0 : 1);
 }
 
-/* The same sentence from both, with the name in it, on one line. */
+/* weft_config_check and weft_rt_start give one sentence with the name. */
 static void assert_refused_config(const weft_config *cfg, const char *name)
 {
 	char why[200] = "";
@@ -235,13 +235,13 @@ static void a_newer_struct_is_read_if_its_end_is_zero(void **state)
 		weft_run_sized(p, sizeof(cfg), run_nothing, NULL), -E2BIG);
 	assert_int_equal(weft_rt_start_sized(&rt, p, sizeof(cfg)), -E2BIG);
 	assert_null(rt);
-	/* Only so far as the caller says. */
+	/* Only as many bytes are read as the caller says. */
 	assert_int_equal(
 		weft_config_check_sized(p, sizeof(cfg) - 8, why, sizeof(why)),
 		0);
 }
 
-/* What an older header did not know is not read, whatever lies there. */
+/* Bytes behind an older, shorter struct are not read. */
 static void an_older_struct_is_completed(void **state)
 {
 	static const size_t sizes[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/event_test.c - an event lets go all who wait for it, once it is set
- * and not before: fibers and threads, with deadlines, cancelled or shielded.
+ * tests/api/event_test.c - an event wakes all its waiters once it is set, and
+ * not before: fibers and threads, with deadlines, cancelled or shielded.
  */
 #include "api/api.h"
 
@@ -52,7 +52,7 @@ static void it_stays_set_until_it_is_reset(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Everybody at once. */
+/* Waiters of all kinds. */
 
 static void *wait_for_it(void *arg)
 {
@@ -76,7 +76,7 @@ static void wait_or_set(void *arg, unsigned i)
 }
 
 /* Two runtimes, an executor with threads of its own, and plain threads. */
-static void all_kinds_are_let_go(void **state)
+static void waiters_of_all_kinds_are_woken(void **state)
 {
 	weft_rt *rt[2] = { rt_workers(1), rt_workers(3) };
 	weft_fiber *f[CROWD];
@@ -123,7 +123,7 @@ static void *pulse(void *arg)
 	return arg;
 }
 
-static void who_waits_at_the_set_is_let_go(void **state)
+static void a_reset_after_the_set_keeps_no_waiter(void **state)
 {
 	(void)state;
 	play(1, pulse, NULL);
@@ -157,7 +157,7 @@ static void *wait_cancelled(void *arg)
 {
 	atomic_store(&s.result, weft_event_wait(&s.event, WEFT_FOREVER));
 	expect(weft_cancelled());
-	/* For good; but not if it need not wait. */
+	/* Every wait fails from now on; a call that need not wait succeeds. */
 	expect_eq(weft_event_wait(&s.event, WEFT_FOREVER), -ECANCELED);
 	expect_eq(weft_event_wait(&s.event, PATIENCE), -ECANCELED);
 	expect_eq(weft_event_wait(&s.event, WEFT_NOW), -ETIMEDOUT);
@@ -193,7 +193,7 @@ static void cancellation_ends_the_wait(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* It lies in the frame of who waits. */
+/* The event lies in the frame of the waiter. */
 
 static void set_it(void *arg)
 {
@@ -217,7 +217,7 @@ static void *wait_in_frames(void *arg)
 	return arg;
 }
 
-static void it_may_go_with_the_frame(void **state)
+static void an_event_may_go_with_the_frame(void **state)
 {
 	(void)state;
 	play(2, wait_in_frames, NULL);
@@ -229,11 +229,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(it_stays_set_until_it_is_reset),
-		TEST(all_kinds_are_let_go),
-		TEST(who_waits_at_the_set_is_let_go),
+		TEST(waiters_of_all_kinds_are_woken),
+		TEST(a_reset_after_the_set_keeps_no_waiter),
 		TEST(a_deadline_ends_the_wait),
 		TEST(cancellation_ends_the_wait),
-		TEST(it_may_go_with_the_frame),
+		TEST(an_event_may_go_with_the_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -417,7 +417,7 @@ void on_runtime(const char *where, unsigned workers, long switches)
 	report(where);
 }
 
-/* Fibers on another executor; this thread only waits. */
+/* Fibers on a foreign executor; this thread only waits. */
 void on_executor(const char *where, weft_executor *e, long switches)
 {
 	plan p = { e, switches, false };
@@ -479,7 +479,8 @@ int main()
 {
 	const char *given = std::getenv("WEFT_TEST_SEED");
 
-	seed = given ? std::strtoull(given, nullptr, 0) : std::random_device()();
+	seed = given ? std::strtoull(given, nullptr, 0)
+		     : std::random_device()();
 	std::printf("WEFT_TEST_SEED=%llu\n", (unsigned long long)seed);
 	std::fflush(stdout);
 	on_runtime("two workers", 2, scaled(goal));

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/executor_destroy_test.c - who may end an executor, and when.
+ * tests/api/executor_destroy_test.c - which fibers, tasks and threads may
+ * destroy an executor, and when.
  *
- * That the end waits for all is in executor_suite.h, for every kind.
+ * executor_suite.h tests for every kind that the destroy waits for all tasks.
  */
 #include "api/executor_kit.h"
 
 #include <weft/weft.h>
 
 /* ------------------------------------------------------------------------ */
-/* Those that are not weft's to end. */
+/* Executors that weft_executor_destroy refuses. */
 
 static _Atomic(unsigned) user_runs;
 
@@ -19,7 +20,7 @@ static void count_run(weft_task *task)
 	atomic_fetch_add(&user_runs, 1);
 }
 
-/* After a refusal it is as before. */
+/* The destroy is refused, and the executor still runs tasks. */
 static void assert_not_destroyed(weft_executor *e)
 {
 	static weft_task task = { .run = count_run };
@@ -31,7 +32,7 @@ static void assert_not_destroyed(weft_executor *e)
 	assert_true(await(atomic_load(&user_runs) == before + 1));
 }
 
-static void some_are_not_ended_this_way(void **state)
+static void some_executors_cannot_be_destroyed(void **state)
 {
 	static const size_t which[] = { RT_1, RT_2, INLINE, USER_FIFO,
 		USER_LIFO };
@@ -46,11 +47,11 @@ static void some_are_not_ended_this_way(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* From inside: it would wait for itself. */
+/* A task or fiber of the executor would wait for itself. */
 
 static struct {
 	struct subject *subject;
-	weft_executor *e; /* what is not to be destroyed */
+	weft_executor *e; /* the destroy of it is refused */
 	unsigned refused;
 	weft_group left;
 } inside;
@@ -92,7 +93,7 @@ static void assert_deadlock(struct subject *s, weft_executor *e)
 	assert_int_equal(inside.refused, 2);
 }
 
-static void nobody_ends_it_from_inside(void **state)
+static void no_task_destroys_its_own_executor(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < KINDS; i++) {
@@ -103,7 +104,7 @@ static void nobody_ends_it_from_inside(void **state)
 			continue;
 		s = subject_make(&kinds[i]);
 		assert_deadlock(s, s->e);
-		/* What is under it runs that task, too. */
+		/* The executor under the strand runs that task, too. */
 		if (i == KINDS_BELOW + POOL_1 || i == KINDS_BELOW + MANUAL ||
 			i >= KINDS_STRANDS)
 			assert_deadlock(s, s->under->e);
@@ -112,7 +113,7 @@ static void nobody_ends_it_from_inside(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* By a fiber: others of its worker run meanwhile. */
+/* While a fiber destroys, other fibers of its worker run. */
 
 static struct {
 	weft_executor *e;
@@ -151,7 +152,7 @@ static void *destroy_by_fiber(void *arg)
 	return arg;
 }
 
-static void a_fiber_that_ends_it_lets_others_run(void **state)
+static void a_fiber_that_destroys_it_lets_others_run(void **state)
 {
 	weft_executor *pool;
 
@@ -201,9 +202,9 @@ static void handles_outlive_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(some_are_not_ended_this_way),
-		cmocka_unit_test(nobody_ends_it_from_inside),
-		cmocka_unit_test(a_fiber_that_ends_it_lets_others_run),
+		cmocka_unit_test(some_executors_cannot_be_destroyed),
+		cmocka_unit_test(no_task_destroys_its_own_executor),
+		cmocka_unit_test(a_fiber_that_destroys_it_lets_others_run),
 		cmocka_unit_test(handles_outlive_it),
 	};
 

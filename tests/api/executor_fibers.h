@@ -2,16 +2,16 @@
 /*
  * tests/api/executor_fibers.h - what fibers do on every executor.
  *
- * A part of executor_suite.h.  Nothing here asks what the executor is.  So a
- * fiber never spins for something that comes from outside: on some executors
- * it runs inside the very call that would bring it.
+ * A part of executor_suite.h.  No check here knows the kind of the executor.
+ * So a fiber never spins for something that comes from outside: on some
+ * executors the fiber runs inside the very call that would bring it.
  */
 #ifndef WEFT_TESTS_API_EXECUTOR_FIBERS_H
 #define WEFT_TESTS_API_EXECUTOR_FIBERS_H
 
 #include "api/executor_kit.h"
 
-/* Where the fibers of the present check are. */
+/* The executor of the present check. */
 static struct subject *here;
 
 static weft_fiber *spawn_on(weft_executor *e, void *(*fn)(void *), void *arg)
@@ -142,7 +142,7 @@ static void a_join_may_come_late_or_early(struct subject *s)
 static void a_fiber_may_be_detached(struct subject *s)
 {
 	atomic_store(&late.runs, 0);
-	/* While it waits; nobody knows it any more but who wakes it. */
+	/* While it waits: only its waker still knows the fiber. */
 	weft_detach(spawn_late(s));
 	baton_put(&late.baton, WEFT_HINT_DEFAULT);
 	assert_int_equal(weft_group_wait(&late.ended, PATIENCE), 0);
@@ -159,19 +159,19 @@ static void a_fiber_may_be_detached(struct subject *s)
 	assert_expected();
 }
 
-static void *join_oneself(void *arg)
+static void *join_itself(void *arg)
 {
 	expect_eq(weft_join(weft_self(), NULL, WEFT_FOREVER), -EDEADLK);
 	return arg;
 }
 
-static void nobody_joins_oneself(struct subject *s)
+static void a_fiber_cannot_join_itself(struct subject *s)
 {
-	play_on(s, join_oneself, s);
+	play_on(s, join_itself, s);
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who one is. */
+/* weft_self and names. */
 
 static const char *const names[] = { "warp", "weft", NULL };
 
@@ -180,7 +180,7 @@ static struct {
 	_Atomic(weft_fiber *) self[3];
 } known;
 
-static void *know_oneself(void *arg)
+static void *know_self(void *arg)
 {
 	size_t i = (uintptr_t)arg;
 	weft_fiber *self = weft_self();
@@ -197,7 +197,7 @@ static void *know_oneself(void *arg)
 	return arg;
 }
 
-static void fibers_know_who_they_are(struct subject *s)
+static void fibers_know_their_handle_and_name(struct subject *s)
 {
 	weft_fiber *f[3];
 
@@ -206,7 +206,7 @@ static void fibers_know_who_they_are(struct subject *s)
 
 		atomic_store(&known.self[i], NULL);
 		assert_int_equal(
-			weft_spawn(&f[i], &attr, know_oneself, (void *)i), 0);
+			weft_spawn(&f[i], &attr, know_self, (void *)i), 0);
 	}
 	for (size_t i = 0; i < 3; i++) {
 		assert_ptr_equal(weft_fiber_name(f[i]), names[i]);
@@ -244,7 +244,7 @@ static void *use_much_stack(void *arg)
 	return arg;
 }
 
-/* Each gets at least what it asked for; a fiber without a wish, 64 KiB. */
+/* Each gets at least the size it asked for; without a size, 64 KiB. */
 static void stacks_are_as_large_as_asked(struct subject *s)
 {
 	static const size_t asked[] = { 1, 16384, 65536, 1 << 20, 0 };
@@ -272,11 +272,11 @@ enum { YIELDERS = 20, TURNS = 50 };
 
 static struct {
 	_Atomic(unsigned) turns[YIELDERS];
-	_Atomic(unsigned) content; /* so many have had all of their turns */
+	_Atomic(unsigned) content; /* fibers that have had all their turns */
 	_Atomic(bool) other_ran;
 } ways;
 
-/* Ends only if every other one gets its turns too. */
+/* Ends only if every other fiber gets its turns too. */
 static void *take_turns(void *arg)
 {
 	_Atomic(unsigned) *turns = arg;
@@ -303,7 +303,7 @@ static void *let_all_take_turns(void *arg)
 	return arg;
 }
 
-static void everyone_gets_a_turn(struct subject *s)
+static void every_fiber_gets_a_turn(struct subject *s)
 {
 	play_on(s, let_all_take_turns, s);
 }
@@ -386,7 +386,7 @@ static void *wait_many_times(void *arg)
 	return arg;
 }
 
-/* Those of batons from, from + WAKERS, ...: each has one who wakes. */
+/* Wake those of batons from, from + WAKERS, ...: each has one waker. */
 static bool wake_waiters(size_t from)
 {
 	bool any = false;
@@ -581,7 +581,7 @@ static void *visit_next_door(void *arg)
  * fiber of s may go on in the call that wakes it, on a worker next door, and
  * then yield there for what needs another worker: so there are two.
  */
-static void neighbours_get_along(struct subject *s)
+static void fibers_of_two_executors_join_each_other(struct subject *s)
 {
 	weft_rt *rt = rt_workers(2);
 	weft_fiber *f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/api/executor_inline_test.c - the inline executor runs a task in the
- * call that submits it, and what is submitted meanwhile after it, in order.
+ * call that submits it, and then the tasks submitted meanwhile, in order.
  */
 #include "api/api.h"
 
@@ -9,7 +9,7 @@
 
 #include <weft/weft.h>
 
-/* A tree of tasks: each submits its children.  Who runs within whom? */
+/* A tree of tasks: each submits its children.  No task runs in another. */
 enum { NODES = 1000, CHILDREN = 3 };
 
 static struct {
@@ -35,7 +35,7 @@ static void run_node(weft_task *task)
 		expect_eq(weft_submit(weft_inline(), &tree.tasks[i],
 				  hints[i % HINTS]),
 			0);
-		/* It waits until this one is done. */
+		/* The child waits until this task is done. */
 		expect_eq(tree.ran, before);
 	}
 	tree.depth--;
@@ -127,7 +127,7 @@ static void run_a_task_in_the_call(weft_task *task)
 	within.task_ran = true;
 }
 
-/* A task in a fiber's call is no fiber, and starts its own, inline too. */
+/* An inline task that a fiber submits is not a fiber; its fibers run inline. */
 static void *submit_within(void *arg)
 {
 	weft_task task = { .run = run_a_task_in_the_call };
@@ -174,7 +174,7 @@ static void wake_inline(void *arg, unsigned i)
 	(void)arg;
 	(void)i;
 	baton_put(&moved.baton, WEFT_HINT_DEFAULT);
-	/* It went on in that call. */
+	/* The fiber went on in that call. */
 	expect(atomic_load(&moved.over));
 	expect(moved.after == gettid());
 }

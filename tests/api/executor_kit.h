@@ -2,9 +2,9 @@
 /*
  * tests/api/executor_kit.h - executors of every kind, made, driven and unmade.
  *
- * A KIND says how an executor is made; a SUBJECT is one that was.  Whoever has
- * a subject submits to s->e and cannot tell what it is.  What must be driven
- * (a manual executor) is driven by threads, or by a fiber, of its subject.
+ * A KIND says how an executor is made; a SUBJECT is one that was.  A test with
+ * a subject submits to s->e and cannot tell its kind.  A manual executor is
+ * driven by threads, or by a fiber, of its subject.
  */
 #ifndef WEFT_TESTS_API_EXECUTOR_KIT_H
 #define WEFT_TESTS_API_EXECUTOR_KIT_H
@@ -55,7 +55,7 @@ struct subject {
 	weft_rt *rt;		/* a runtime, or one whose fiber drives it */
 	struct subject *under;
 	struct user_executor user;
-	int inside;		/* a strand: somebody is alone on it */
+	int inside;		/* a strand: so many tasks run on it */
 	_Atomic(bool) stop;	/* to the drivers */
 	pthread_t drivers[KIT_THREADS_MAX];
 	pid_t maker;		/* the thread that made it */
@@ -93,7 +93,7 @@ static void rt_make(struct subject *s)
 	weft_policy *copied = malloc(sizeof(*copied));
 	weft_config cfg = { .workers = s->kind->threads, .policy = copied };
 
-	/* It may be gone as soon as the runtime has started. */
+	/* The policy may be gone as soon as the runtime has started. */
 	assert_non_null(copied);
 	*copied = s->kind->policy;
 	s->rt = rt_begin(&cfg);
@@ -116,7 +116,7 @@ static const struct kind_ops rt_ops = { rt_make, rt_unmake, rt_runs_this,
 	true };
 
 /* ------------------------------------------------------------------------ */
-/* Pools.  Whatever they run is on one of so many threads. */
+/* Pools.  Every task runs on one of so many threads. */
 
 static void pool_make(struct subject *s)
 {
@@ -268,7 +268,7 @@ static int user_submit(weft_executor *e, weft_task *t, weft_hint hint)
 	return 0;
 }
 
-/* NULL: it shall end. */
+/* NULL: the thread shall end. */
 static weft_task *user_take(struct user_executor *u)
 {
 	weft_task *t;
@@ -319,7 +319,7 @@ static void user_unmake(struct subject *s)
 	pthread_mutex_destroy(&u->mutex);
 }
 
-/* With no thread said: last in first out, but for those who yield. */
+/* A kind with 0 threads: last in first out, except yielders. */
 static const struct kind_ops user_ops = { user_make, user_unmake,
 	manual_runs_this, false };
 
@@ -338,7 +338,7 @@ static void strand_unmake(struct subject *s)
 	subject_unmake(s->under);
 }
 
-/* Whoever runs on it is alone, and runs on what is under it. */
+/* A strand's task runs alone, and on the executor under the strand. */
 static bool strand_runs_this(struct subject *s)
 {
 	bool alone = s->inside++ == 0;
@@ -355,7 +355,7 @@ static const struct kind_ops strand_ops = { strand_make, strand_unmake,
 	strand_runs_this, true };
 
 /* ------------------------------------------------------------------------ */
-/* All kinds that are no question of policy. */
+/* All kinds, each with the default policy. */
 
 enum {
 	RT_1,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/executor_manual_test.c - a manual executor runs what it is told to,
- * so many and in order, and nothing else.
+ * tests/api/executor_manual_test.c - a manual executor runs as many tasks as it
+ * is told to, in order, and no others.
  */
 #include "api/api.h"
 
@@ -196,7 +196,7 @@ static void *take_steps(void *arg)
 	return arg;
 }
 
-/* A fiber is a task each time it goes on. */
+/* Each step of a fiber, from wait to wait, counts as one task. */
 static void a_fiber_takes_one_step_at_a_time(void **state)
 {
 	weft_executor *e = begin();
@@ -271,7 +271,7 @@ static void run_inline_by_hand(void *arg)
 }
 
 /* Children first: they are forked before any thread was here. */
-static void another_executor_cannot_be_run(void **state)
+static void only_a_manual_executor_is_run_by_hand(void **state)
 {
 	struct child c;
 
@@ -286,7 +286,7 @@ static void another_executor_cannot_be_run(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_executor_cannot_be_run),
+		cmocka_unit_test(only_a_manual_executor_is_run_by_hand),
 		cmocka_unit_test(it_runs_as_many_as_it_is_told),
 		cmocka_unit_test(what_is_submitted_meanwhile_counts),
 		cmocka_unit_test(a_task_may_run_others),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/api/executor_pool_test.c - a pool has the threads it was given, all of
- * which run, and runs first what was submitted first.
+ * which run, and runs tasks in the order of the submits.
  */
 #include "api/api.h"
 

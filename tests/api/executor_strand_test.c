@@ -8,7 +8,7 @@
 #include <weft/weft.h>
 
 /* ------------------------------------------------------------------------ */
-/* Order and exclusion, with many who submit. */
+/* Order and exclusion, with many submitters. */
 
 enum { SUBMITTERS = 4, EACH = 1000 };
 
@@ -128,7 +128,7 @@ static void a_fiber_is_alone_between_waits(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Strand over strand over manual: nothing runs unless it is told to. */
+/* Strand over strand over manual: a task runs only in weft_manual_run. */
 
 static struct {
 	char text[32];
@@ -138,7 +138,7 @@ static struct {
 struct letter {
 	weft_task task;
 	char c;
-	weft_executor *to; /* then submit these there */
+	weft_executor *to; /* run_letter submits more there */
 	struct letter *more;
 	size_t count;
 };
@@ -189,7 +189,7 @@ static void strands_nest(void **state)
 	assert_int_equal(trace.length, 0);
 	assert_true(weft_manual_run(manual, SIZE_MAX) > 0);
 	assert_string_equal(trace.text, "abcd");
-	/* The lower one runs its own, too. */
+	/* The lower strand runs its own task, too. */
 	submit_letters(low, &l[4], 2);
 	submit_letters(high, &l[6], 1);
 	submit_letters(low, &l[7], 1);
@@ -197,7 +197,7 @@ static void strands_nest(void **state)
 		continue;
 	assert_expected();
 	assert_int_equal(trace.length, 8);
-	/* In order on each strand; the upper one is one of low's tasks. */
+	/* In order on each strand; the upper strand is one of low's tasks. */
 	assert_true(strchr(trace.text, 'e') < strchr(trace.text, 'f'));
 	assert_true(strchr(trace.text, 'f') < strchr(trace.text, 'h'));
 	assert_non_null(strchr(trace.text, 'g'));
@@ -207,7 +207,7 @@ static void strands_nest(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Endless tasks on a strand keep nobody else from running. */
+/* Endless tasks on a strand keep no other task from running. */
 
 enum { ENDLESS = 3, MEETINGS = 50, FAIR_MAX = 5000 };
 
@@ -377,17 +377,17 @@ static void a_stopping_runtime_loses_nothing(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Over one that refuses whenever it likes. */
+/* Over an executor that refuses tasks. */
 
 enum { FICKLE_TASKS = 200 };
 
-/* Runs what it accepts when it is told to; takes at most so many. */
+/* The test runs the accepted task by hand; accepts: how many it takes. */
 static struct {
 	weft_executor e;
 	unsigned accepts;
 	weft_task *taken;
 	weft_executor *strand;
-	weft_task *meanwhile; /* to be submitted before it refuses */
+	weft_task *meanwhile; /* submitted before the refusal */
 	unsigned ran[FICKLE_TASKS];
 	weft_task tasks[FICKLE_TASKS];
 } fickle;
@@ -426,8 +426,8 @@ static void fickle_begin(unsigned accepts)
 	assert_int_equal(weft_strand_create(&fickle.strand, &fickle.e), 0);
 }
 
-/* What the strand accepts while its first task is being refused runs. */
-static void who_learns_of_a_refusal_runs_the_others(void **state)
+/* A task that the strand accepts during the refusal of its first runs. */
+static void a_refused_submitter_runs_the_accepted_tasks(void **state)
 {
 	(void)state;
 	fickle_begin(0);
@@ -438,7 +438,7 @@ static void who_learns_of_a_refusal_runs_the_others(void **state)
 	assert_expected();
 	assert_int_equal(fickle.ran[0], 0);
 	assert_int_equal(fickle.ran[1], 1);
-	/* Then it is as good as new. */
+	/* Afterwards the strand takes tasks as before. */
 	fickle.accepts = 1;
 	assert_int_equal(
 		weft_submit(fickle.strand, &fickle.tasks[0], WEFT_HINT_DEFAULT),
@@ -449,7 +449,7 @@ static void who_learns_of_a_refusal_runs_the_others(void **state)
 	assert_int_equal(weft_executor_destroy(fickle.strand), 0);
 }
 
-/* It would go on later, is refused that, and goes on at once. */
+/* The strand's own submit is refused in the middle: it goes on at once. */
 static void a_refusal_in_the_middle_loses_nothing(void **state)
 {
 	(void)state;
@@ -505,7 +505,7 @@ static int destroy_in_main(void *arg)
 	expect_eq(main_ran, 0);
 	expect_eq(weft_executor_destroy(strand), 0);
 	expect_eq(main_ran, 101);
-	/* A fiber outlives what it ran on. */
+	/* A fiber's handle outlives the executor it ran on. */
 	expect(join(f) == &attr);
 	return 0;
 }
@@ -527,7 +527,7 @@ int main(void)
 		cmocka_unit_test(strands_nest),
 		cmocka_unit_test(a_busy_strand_lets_others_run),
 		cmocka_unit_test(a_stopping_runtime_loses_nothing),
-		cmocka_unit_test(who_learns_of_a_refusal_runs_the_others),
+		cmocka_unit_test(a_refused_submitter_runs_the_accepted_tasks),
 		cmocka_unit_test(a_refusal_in_the_middle_loses_nothing),
 		cmocka_unit_test(a_fiber_of_one_worker_destroys_it),
 	};

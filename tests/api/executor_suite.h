@@ -2,8 +2,8 @@
 /*
  * tests/api/executor_suite.h - what every executor must do, whatever it is.
  *
- * Code that is written against weft_executor cannot tell which one it has: this
- * suite cannot either (R1.7).  Kinds are in executor_kit.h.
+ * Code that is written against weft_executor cannot tell which kind it has, and
+ * this suite cannot either (R1.7).  The kinds are in executor_kit.h.
  */
 #ifndef WEFT_TESTS_API_EXECUTOR_SUITE_H
 #define WEFT_TESTS_API_EXECUTOR_SUITE_H
@@ -28,17 +28,17 @@ static const struct check checks[] = {
 	CHECK(an_unknown_hint_is_refused),
 	CHECK(functions_run),
 	CHECK(functions_submit_functions),
-	CHECK(a_task_is_no_fiber),
+	CHECK(a_task_is_not_a_fiber),
 	CHECK(a_task_starts_fibers),
 	CHECK(a_fiber_submits_tasks),
 	CHECK(fibers_are_joined_outside),
 	CHECK(fibers_join_fibers),
 	CHECK(a_join_may_come_late_or_early),
 	CHECK(a_fiber_may_be_detached),
-	CHECK(nobody_joins_oneself),
-	CHECK(fibers_know_who_they_are),
+	CHECK(a_fiber_cannot_join_itself),
+	CHECK(fibers_know_their_handle_and_name),
 	CHECK(stacks_are_as_large_as_asked),
-	CHECK(everyone_gets_a_turn),
+	CHECK(every_fiber_gets_a_turn),
 	CHECK(yield_gives_way),
 	CHECK(checkpoint_gives_way),
 	CHECK(commit_refuses_or_wakes),
@@ -47,11 +47,11 @@ static const struct check checks[] = {
 	CHECK(next_is_made_ready),
 	CHECK(thousands_of_fibers_wait),
 	CHECK(fibers_wait_for_groups),
-	CHECK(neighbours_get_along),
+	CHECK(fibers_of_two_executors_join_each_other),
 };
 
 /* ------------------------------------------------------------------------ */
-/* The end. */
+/* The end of an executor. */
 
 enum { END_TASKS = 100, END_FIBERS = 20, END_LATE = 3 };
 
@@ -82,7 +82,7 @@ static void go_when_woken(void *arg)
 	end_when_woken(arg);
 }
 
-/* It runs when the end has begun, and what it starts is waited for, too. */
+/* It runs after the end has begun; the end waits for its fiber, too. */
 static void start_late(weft_task *task)
 {
 	size_t i = END_FIBERS + (size_t)(task - ends.late);
@@ -107,8 +107,8 @@ static void *wake_for_the_end(void *arg)
 }
 
 /*
- * It comes when all has run, what waits included.  Nobody sees to it that who
- * made the last fiber ready has left the executor: that is for weft to do.
+ * The end waits until all tasks have run and all fibers have ended.  The test
+ * does not wait for the waker of the last fiber to leave weft_wake: weft must.
  */
 static void the_end_waits(const struct kind *kind, size_t fibers)
 {
@@ -148,7 +148,7 @@ static void executor_suite(void **state)
 	struct subject *s = subject_make(kind);
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
-		/* Seen if it hangs or fails. */
+		/* The last line names the check that hangs or fails. */
 		printf("%s: %s\n", kind->name, checks[i].name);
 		fflush(stdout);
 		checks[i].fn(s);

@@ -2,20 +2,20 @@
 /*
  * tests/api/executor_tasks.h - what every executor does with tasks.
  *
- * A part of executor_suite.h.  Nothing here asks what the executor is.
+ * A part of executor_suite.h.  No check here knows the kind of the executor.
  */
 #ifndef WEFT_TESTS_API_EXECUTOR_TASKS_H
 #define WEFT_TESTS_API_EXECUTOR_TASKS_H
 
 #include "api/executor_kit.h"
 
-/* A task with something to tell, all of it plain: submit is what orders it. */
+/* A task with plain fields: the submit orders them. */
 struct item {
 	weft_task task;
 	struct subject *subject;
 	unsigned before;	/* written before each submit */
 	unsigned ran;
-	unsigned wanted;	/* so many times in all */
+	unsigned wanted;	/* how often it runs in all */
 };
 
 enum { ITEMS_MAX = 10000 };
@@ -51,7 +51,7 @@ static void submit_item(struct item *item, weft_hint hint)
 	expect_eq(weft_submit(item->subject->e, &item->task, hint), 0);
 }
 
-/* An item runs; the others of its kind begin with this. */
+/* An item runs; the run functions begin with this. */
 static struct item *item_runs(weft_task *task)
 {
 	struct item *item = (struct item *)task;
@@ -151,8 +151,8 @@ static void a_task_submits_itself(struct subject *s)
 
 /* ------------------------------------------------------------------------ */
 
-/* Whoever looks at the task after this is caught by a sanitizer, or runs it
- * once more from memory that says otherwise. */
+/* If the executor touches the task after this, a sanitizer sees it, or it jumps
+ * to the poisoned run function. */
 static void run_and_free(weft_task *task)
 {
 	memset(task, 0xA5, sizeof(*task));
@@ -244,7 +244,7 @@ static bool never_called(struct weft_awaiter *a, weft_fiber *f)
 	return false;
 }
 
-/* A plain task is no fiber: what only fibers can do, it cannot. */
+/* A plain task is not a fiber: weft_suspend refuses it, yields do nothing. */
 static void run_plain(weft_task *task)
 {
 	struct weft_awaiter a = { .commit = never_called };
@@ -263,7 +263,7 @@ static void run_plain(weft_task *task)
 	run_once(task);
 }
 
-static void a_task_is_no_fiber(struct subject *s)
+static void a_task_is_not_a_fiber(struct subject *s)
 {
 	items_begin(s, 10, run_plain);
 	for (size_t i = 0; i < 10; i++)
@@ -274,7 +274,7 @@ static void a_task_is_no_fiber(struct subject *s)
 
 /* ------------------------------------------------------------------------ */
 
-/* Items 3i, 3i + 1 and 3i + 2: a task, and what it starts. */
+/* Items 3i, 3i + 1 and 3i + 2: a task, and the two fibers it starts. */
 static void be_started(void *arg)
 {
 	struct item *item = arg;
@@ -305,7 +305,7 @@ static void run_and_start(weft_task *task)
 	weft_group_done(&items_left);
 }
 
-/* They are on the executor that runs the task. */
+/* The fibers are on the executor that runs the task. */
 static void a_task_starts_fibers(struct subject *s)
 {
 	size_t n = 3 * rounds(200);

@@ -3,8 +3,8 @@
  * tests/api/executor_twice_test.c - a task that is submitted again while it is
  * still queued ends the program with one line that names it.
  *
- * Only debug builds of the library look for it (weft/task.h).  In others there
- * is nothing to see, and what happens then is not defined.
+ * Only debug builds of the library look for it (weft/task.h).  In other builds
+ * the behaviour is not defined.
  */
 #include "api/api.h"
 
@@ -36,7 +36,7 @@ static void nothing(weft_task *task)
 	(void)task;
 }
 
-/* The second one does not come back. */
+/* The second submit does not return. */
 static void submit_twice(weft_task *task)
 {
 	(void)task;
@@ -46,7 +46,7 @@ static void submit_twice(weft_task *task)
 			_exit(3);
 }
 
-/* Whoever runs where is busy, and then it is told twice. */
+/* A blocker keeps the executor busy, so the task stays queued. */
 static void submit_behind_blocker(void)
 {
 	blocker.run = block;
@@ -117,7 +117,7 @@ static void twice_to_strand(void *arg)
 	submit_twice(NULL);
 }
 
-/* Something else is between the two. */
+/* Another task is between the two submits. */
 static void twice_to_strand_apart(void *arg)
 {
 	static weft_task between = { .run = nothing };
@@ -192,7 +192,7 @@ static void a_pool_finds_it(void **state)
 	assert_found(twice_to_pool, NULL);
 }
 
-static void a_manual_one_finds_it(void **state)
+static void a_manual_executor_finds_it(void **state)
 {
 	(void)state;
 	assert_found(twice_to_manual, NULL);
@@ -206,7 +206,7 @@ static void a_strand_finds_it(void **state)
 	assert_found(twice_to_strand_apart, NULL);
 }
 
-static void the_inline_one_finds_it(void **state)
+static void the_inline_executor_finds_it(void **state)
 {
 	(void)state;
 	assert_found(twice_to_inline, NULL);
@@ -217,9 +217,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_runtime_finds_it),
 		cmocka_unit_test(a_pool_finds_it),
-		cmocka_unit_test(a_manual_one_finds_it),
+		cmocka_unit_test(a_manual_executor_finds_it),
 		cmocka_unit_test(a_strand_finds_it),
-		cmocka_unit_test(the_inline_one_finds_it),
+		cmocka_unit_test(the_inline_executor_finds_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

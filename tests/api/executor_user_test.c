@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/executor_user_test.c - an executor that a user has written and that
- * may say no: its answer is passed on, and all is as before (R1.8).
+ * tests/api/executor_user_test.c - a user's own executor may refuse a task: its
+ * answer is passed on, and all is as before (R1.8).
  */
 #include "api/api.h"
 
@@ -38,7 +38,7 @@ static void one_begin(void)
 	one.e.submit = submit_one;
 }
 
-/* Run what it holds; false: nothing. */
+/* Run the task it holds; false: it holds none. */
 static bool one_run(void)
 {
 	weft_task *task = one.held;
@@ -91,15 +91,15 @@ static void its_hints_and_answers_are_passed_on(void **state)
 		assert_false(one_run());
 	}
 	assert_int_equal(ran, HINTS);
-	/* It is not asked what is wrong in any case. */
+	/* Bad arguments are refused before they reach it. */
 	one.submits = 0;
 	assert_int_equal(weft_submit(&one.e, &task, (weft_hint)7), -EINVAL);
 	assert_int_equal(weft_submit_fn(&one.e, NULL, NULL), -EINVAL);
 	assert_int_equal(one.submits, 0);
 }
 
-/* Again and again, with stacks of every size: nothing is used up by it. */
-static void a_fiber_that_is_refused_never_was(void **state)
+/* Again and again, with stacks of every size: no memory is used up. */
+static void a_refused_fiber_leaves_nothing_behind(void **state)
 {
 	static const size_t stacks[] = { 0, 4096, 100000, 1 << 20 };
 	weft_fiber *untouched = (weft_fiber *)&one, *f = untouched;
@@ -145,7 +145,7 @@ static void start_fibers(weft_task *task)
 	expect_eq(weft_go(count_call, &ran), -EBUSY);
 }
 
-static void what_its_tasks_start_is_refused_too(void **state)
+static void fibers_of_its_tasks_are_refused_too(void **state)
 {
 	weft_task task = { .run = start_fibers };
 
@@ -179,7 +179,7 @@ static void *wait_once(void *arg)
 	return arg;
 }
 
-/* In a child: it could never go on. */
+/* In a child process: the refused fiber could never go on. */
 static void refuse_a_wake(void *arg)
 {
 	weft_fiber_attr attr = { .executor = &one.e };
@@ -249,7 +249,7 @@ static void run_within(weft_task *task)
 	expect_eq(weft_spawn(&nested.on_inner, NULL, echo, NULL), 0);
 }
 
-/* A task that runs another one, as a task of another executor. */
+/* A task that runs a task of another executor. */
 static void run_another(weft_task *task)
 {
 	weft_task inner = { .run = run_within };
@@ -270,7 +270,7 @@ static void tasks_may_be_run_within_tasks(void **state)
 		weft_submit(nested.outer, &task, WEFT_HINT_DEFAULT), 0);
 	assert_int_equal(weft_manual_run(nested.outer, 1), 1);
 	assert_expected();
-	/* Each is where it was started. */
+	/* Each fiber is on the executor of the task that spawned it. */
 	assert_int_equal(weft_manual_run(nested.outer, SIZE_MAX), 1);
 	assert_int_equal(weft_join(nested.on_outer, NULL, WEFT_NOW), 0);
 	assert_int_equal(
@@ -281,7 +281,7 @@ static void tasks_may_be_run_within_tasks(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* One that has run a task, on another thread, before submit returns. */
+/* An executor that runs the task on another thread before submit returns. */
 
 static weft_executor eager;
 
@@ -313,7 +313,7 @@ static int ends_at_once(void *arg)
 	return 0;
 }
 
-/* The owner waits for us by now, and for whom we start. */
+/* The owner waits for us by now, and for the fiber we start. */
 static int starts_another(void *arg)
 {
 	int err = weft_event_wait(&eager_go, WEFT_FOREVER);
@@ -359,8 +359,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_must_not_refuse_a_wake),
 		cmocka_unit_test(its_hints_and_answers_are_passed_on),
-		cmocka_unit_test(a_fiber_that_is_refused_never_was),
-		cmocka_unit_test(what_its_tasks_start_is_refused_too),
+		cmocka_unit_test(a_refused_fiber_leaves_nothing_behind),
+		cmocka_unit_test(fibers_of_its_tasks_are_refused_too),
 		cmocka_unit_test(tasks_may_be_run_within_tasks),
 		cmocka_unit_test(a_member_counts_before_it_can_end),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/fiber_test.c - a fiber is what its attributes say, runs once, and
- * can be seen doing what it does; yield gives way to all that is ready.
+ * tests/api/fiber_test.c - a fiber has its attributes, runs once, and shows its
+ * state to weft_fiber_look; yield gives way to all ready fibers and tasks.
  */
 #include "api/api.h"
 
@@ -66,7 +66,7 @@ static void a_plain_thread_needs_an_executor(void **state)
 	weft_checkpoint();
 }
 
-/* A task may start fibers where it runs, and is none itself. */
+/* A task may start fibers where it runs, and is not a fiber itself. */
 static void task_starts(weft_task *self)
 {
 	weft_fiber *f = NULL;
@@ -101,7 +101,7 @@ static void a_task_starts_fibers(void **state)
 /* ------------------------------------------------------------------------ */
 /* Attributes. */
 
-static void *who_am_i(void *arg)
+static void *tell_name(void *arg)
 {
 	expect(weft_fiber_name(weft_self()) == arg);
 	expect(weft_rt_self() != NULL);
@@ -114,7 +114,7 @@ static void spawn_named(const char *name)
 	void *result = NULL;
 	weft_fiber *f;
 
-	if (!expect_eq(weft_spawn(&f, &attr, who_am_i, (void *)name), 0))
+	if (!expect_eq(weft_spawn(&f, &attr, tell_name, (void *)name), 0))
 		return;
 	expect(weft_fiber_name(f) == name);
 	expect_eq(weft_join(f, &result, WEFT_FOREVER), 0);
@@ -321,19 +321,19 @@ static void bad_attributes_are_refused(void **state)
 	assert_expected();
 }
 
-static void *where_am_i(void *arg)
+static void *tell_executor(void *arg)
 {
 	(void)arg;
 	return weft_rt_self();
 }
 
-static void expect_at_home(weft_rt *home)
+static void expect_runs_on(weft_rt *home)
 {
 	weft_fiber_attr attr = { .executor = weft_rt_executor(home) };
 	void *result = NULL;
 	weft_fiber *f;
 
-	if (!expect_eq(weft_spawn(&f, &attr, where_am_i, NULL), 0))
+	if (!expect_eq(weft_spawn(&f, &attr, tell_executor, NULL), 0))
 		return;
 	expect_eq(weft_join(f, &result, WEFT_FOREVER), 0);
 	expect(result == home);
@@ -343,8 +343,8 @@ static void *spawn_in_both(void *arg)
 {
 	weft_rt **rts = arg;
 
-	expect_at_home(rts[0]);
-	expect_at_home(rts[1]);
+	expect_runs_on(rts[0]);
+	expect_runs_on(rts[1]);
 	expect(weft_rt_self() == rts[0]);
 	return NULL;
 }
@@ -358,7 +358,7 @@ static void the_executor_says_where(void **state)
 	rts[0] = rt_workers(1);
 	rts[1] = rt_workers(2);
 	for (size_t i = 0; i < rounds(200); i++) {
-		expect_at_home(rts[i % 2]);
+		expect_runs_on(rts[i % 2]);
 		assert_int_equal(
 			weft_rt_spawn(rts[0], &f, NULL, spawn_in_both, rts), 0);
 		assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
@@ -469,7 +469,7 @@ static void a_plain_thread_detaches(void **state)
 static struct {
 	weft_group group;
 	struct baton baton;
-	weft_fiber *target; /* of the one that joins */
+	weft_fiber *target; /* of wait_for_target, the joiner */
 } seen;
 
 static void *look_at_myself(void *arg)
@@ -644,7 +644,7 @@ static void submit_from_outside(void *arg, unsigned i)
 		expect_eq(weft_submit(arg, &way.tasks[t], hints[i]), 0);
 }
 
-/* Here, in the overflow and in the global queue: all of it comes first. */
+/* Tasks in the local queue, its overflow and the global queue run first. */
 static void *yield_to_all(void *arg)
 {
 	weft_executor *here = weft_rt_executor(weft_rt_self());

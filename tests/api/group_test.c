@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/api/group_test.c - a wait ends when the count is zero and not before,
- * and then nobody touches the group, or a task or handle that is done with.
+ * and then weft does not touch the group, nor a finished task or handle.
  */
 #include "api/api.h"
 
@@ -11,7 +11,7 @@
 
 enum { POISON = 0xA5, SPARES = 16, MAILBOXES = 2 };
 
-/* So that no compiler knows that nobody looks. */
+/* Not inlined: a compiler would drop stores that no code reads. */
 static __attribute__((noinline)) void poison(void *p, size_t bytes)
 {
 	memset(p, POISON, bytes);
@@ -138,7 +138,7 @@ static void finish_task(weft_task *self)
 	weft_group_done(((struct finish *)self)->group);
 }
 
-/* Start what will end the wait: fibers, and a task in the same frame. */
+/* Start the finishers of the wait: fibers, and a task in the same frame. */
 static void start_finishers(weft_group *g, struct finish *f, size_t round)
 {
 	f->task.run = finish_task;
@@ -162,7 +162,7 @@ static __attribute__((noinline)) void wait_in_frame(size_t round)
 	poison(&f, sizeof(f));
 }
 
-/* Memory of its own, with someone else's data in it right after. */
+/* In memory that is poisoned and freed right after the wait. */
 static void wait_on_heap(size_t round)
 {
 	struct {
@@ -178,7 +178,7 @@ static void wait_on_heap(size_t round)
 	free(p);
 }
 
-/* One that is kept, poisoned, until much later: who wrote to it is seen. */
+/* A group that stays poisoned until its next use: a late write is seen. */
 static void wait_on_spare(weft_group *spare, size_t round)
 {
 	struct finish f;
@@ -317,7 +317,7 @@ enum { WAITERS = 8, THREADS = 3 };
 static struct {
 	weft_group group;
 	_Atomic(unsigned) ready, back;
-	unsigned reuser; /* who uses the group anew as soon as it is back */
+	unsigned reuser; /* the waiter that adds to the group again */
 	unsigned value;	 /* plain: the group orders it */
 } many;
 
@@ -354,7 +354,7 @@ static void thread_among_many(void *arg, unsigned i)
 	weft_group_done(&many.group);
 }
 
-static void the_last_one_lets_all_go_on(void **state)
+static void the_last_done_wakes_all_waiters(void **state)
 {
 	weft_rt *rt = rt_workers(2);
 
@@ -452,13 +452,13 @@ static void ends_and_deadlines_race(void **state)
 	printf("%zu times out of time\n", atomic_load(&race.late));
 }
 
-/* Some leave the list while others stay in it. */
+/* Some waiters time out and leave the list, others stay. */
 static struct {
 	weft_group group;
 	_Atomic(unsigned) left;
 } leave;
 
-static void leave_or_stay(void *arg, unsigned i)
+static void time_out_or_stay(void *arg, unsigned i)
 {
 	(void)arg;
 	if (i == 0) {
@@ -474,13 +474,13 @@ static void leave_or_stay(void *arg, unsigned i)
 	}
 }
 
-static void some_leave_and_others_stay(void **state)
+static void some_time_out_and_others_stay(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < rounds(30); i++) {
 		atomic_store(&leave.left, 0);
 		weft_group_add(&leave.group, 1);
-		threads_run(5, leave_or_stay, NULL);
+		threads_run(5, time_out_or_stay, NULL);
 		assert_expected();
 	}
 }
@@ -630,10 +630,10 @@ int main(void)
 		cmocka_unit_test(a_plain_thread_times_out),
 		cmocka_unit_test(a_group_is_gone_when_wait_returns),
 		cmocka_unit_test(fibers_and_threads_share_groups),
-		cmocka_unit_test(the_last_one_lets_all_go_on),
+		cmocka_unit_test(the_last_done_wakes_all_waiters),
 		cmocka_unit_test(a_group_is_used_anew_at_once),
 		cmocka_unit_test(ends_and_deadlines_race),
-		cmocka_unit_test(some_leave_and_others_stay),
+		cmocka_unit_test(some_time_out_and_others_stay),
 		cmocka_unit_test(a_task_is_its_owners_when_it_runs),
 		cmocka_unit_test(a_task_submits_itself),
 		cmocka_unit_test(a_handle_is_used_anew_after_join),

@@ -30,7 +30,7 @@ static weft_rt *rt_with(unsigned workers, const char *words)
 }
 
 /* ------------------------------------------------------------------------ */
-/* One that is idle, and one that waits. */
+/* Idle runtimes, and waiting fibers. */
 
 static void assert_idle(weft_rt *rt)
 {
@@ -80,8 +80,8 @@ static void wait_for_gate(void *arg)
 	atomic_fetch_add(&parked.gone, 1);
 }
 
-/* When it is idle, all that could run has run: so they wait. */
-static void who_waits_does_not_count(void **state)
+/* An idle runtime has run all that was ready: its fibers wait. */
+static void waiting_fibers_do_not_keep_it_busy(void **state)
 {
 	(void)state;
 	for (size_t round = 0; round < rounds(20); round++) {
@@ -117,7 +117,7 @@ static void who_waits_does_not_count(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* One that is busy. */
+/* Busy runtimes. */
 
 static struct {
 	_Atomic(bool) stop;
@@ -149,7 +149,7 @@ static void nap_on(weft_task *task)
 		nap_ns(NS_PER_MS);
 }
 
-/* In three ways: by a fiber that is always ready, a task, one that runs. */
+/* In three ways: a yielding fiber, a task that submits itself, a long task. */
 static void keep_busy(weft_rt *rt, unsigned way)
 {
 	atomic_store(&busy.stop, false);
@@ -186,7 +186,7 @@ static void busy_in_way(unsigned workers, unsigned way)
 	pthread_t stopper;
 
 	keep_busy(rt, way);
-	/* Also before it has begun: it is ready. */
+	/* Also before the fiber or task has begun: it is ready. */
 	assert_int_equal(weft_rt_wait_idle(rt, WEFT_NOW), -ETIMEDOUT);
 	assert_int_equal(weft_rt_wait_idle(rt, -1), -ETIMEDOUT);
 	assert_true(await(atomic_load(&busy.running)));
@@ -214,8 +214,8 @@ static void a_busy_runtime_is_not_idle(void **state)
 			busy_in_way(workers[i], way);
 }
 
-/* Who looks for work for a second has none, and does not keep it busy. */
-static void one_that_searches_is_idle(void **state)
+/* A searcher that looks for work for a second does not keep rt busy. */
+static void a_searching_runtime_is_idle(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 4; workers++) {
@@ -258,7 +258,7 @@ static void wait_in_task(weft_task *task)
 	wait_inside(task);
 }
 
-static void nobody_waits_inside(void **state)
+static void its_own_fibers_and_tasks_cannot_wait(void **state)
 {
 	static weft_task task = { .run = wait_in_task };
 	static weft_task on_strand = { .run = wait_in_task };
@@ -274,7 +274,7 @@ static void nobody_waits_inside(void **state)
 	assert_int_equal(weft_submit(weft_rt_executor(inner.rt), &task,
 				 WEFT_HINT_DEFAULT),
 		0);
-	/* A strand's tasks are tasks of what is under it. */
+	/* A strand's tasks are tasks of the executor under it. */
 	assert_int_equal(
 		weft_submit(inner.strand, &on_strand, WEFT_HINT_DEFAULT), 0);
 	assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
@@ -285,7 +285,7 @@ static void nobody_waits_inside(void **state)
 	assert_expected();
 }
 
-/* A fiber of another runtime may. */
+/* A fiber of another runtime may wait. */
 static void *wait_next_door(void *arg)
 {
 	expect_eq(weft_rt_wait_idle(arg, weft_after(NS_PER_MS)), -ETIMEDOUT);
@@ -294,7 +294,7 @@ static void *wait_next_door(void *arg)
 	return NULL;
 }
 
-static void a_neighbour_may_wait(void **state)
+static void a_fiber_of_another_runtime_may_wait(void **state)
 {
 	weft_rt *rt = rt_workers(2);
 
@@ -306,7 +306,7 @@ static void a_neighbour_may_wait(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Several who wait, and every policy. */
+/* Several waiters, and every policy. */
 
 enum { TREE = 500, LOOKERS = 3 };
 
@@ -327,7 +327,7 @@ static void run_node(weft_task *task)
 	atomic_fetch_add(&tree.ran, 1);
 }
 
-/* All of it is to be seen by each of them. */
+/* Each waiter sees all that ran before. */
 static void look_when_idle(void *arg, unsigned i)
 {
 	(void)arg;
@@ -389,11 +389,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_idle_runtime_is_idle_at_once),
-		cmocka_unit_test(who_waits_does_not_count),
+		cmocka_unit_test(waiting_fibers_do_not_keep_it_busy),
 		cmocka_unit_test(a_busy_runtime_is_not_idle),
-		cmocka_unit_test(one_that_searches_is_idle),
-		cmocka_unit_test(nobody_waits_inside),
-		cmocka_unit_test(a_neighbour_may_wait),
+		cmocka_unit_test(a_searching_runtime_is_idle),
+		cmocka_unit_test(its_own_fibers_and_tasks_cannot_wait),
+		cmocka_unit_test(a_fiber_of_another_runtime_may_wait),
 		cmocka_unit_test(several_may_wait),
 		cmocka_unit_test(every_policy_becomes_idle),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/join_test.c - a join gives what the fiber returned, once, whatever
- * the fiber did meanwhile and whoever joins; misuse ends in one clear line.
+ * tests/api/join_test.c - a join returns the fiber's result, once, whatever the
+ * fiber did meanwhile and to any joiner; misuse ends in one clear line.
  */
 #include "api/api.h"
 
@@ -32,7 +32,7 @@ static void an_unstarted_fiber_is_joined(void **state)
 		play(workers, join_fresh, NULL);
 }
 
-/* It ends only when it has seen the one that waits for it wait. */
+/* It ends only when it has seen its joiner wait. */
 static void *run_until_joined(void *arg)
 {
 	atomic_store(&one.started, true);
@@ -121,14 +121,14 @@ static void *join_without_result(void *arg)
 	return arg;
 }
 
-static void nobody_need_want_the_result(void **state)
+static void a_join_may_drop_the_result(void **state)
 {
 	(void)state;
 	play(1, join_without_result, NULL);
 }
 
 /* ------------------------------------------------------------------------ */
-/* Deadlines and oneself. */
+/* Deadlines, and a fiber that joins itself. */
 
 static const weft_time past[] = { WEFT_NOW, 1, -1, INT64_MIN };
 enum { PAST = sizeof(past) / sizeof(past[0]) };
@@ -156,10 +156,10 @@ static void *join_in_vain(void *arg)
 {
 	weft_fiber *f;
 
-	/* One worker: it cannot have started. */
+	/* One worker: f cannot have started. */
 	f = spawn(echo, &one);
 	expect_timeouts(f);
-	/* Long ago: who was stopped does not know of the last 10 ms. */
+	/* A second ago: a stopped worker's clock may be 10 ms old. */
 	expect_eq(weft_join(f, NULL, weft_now() - NS_PER_S), -ETIMEDOUT);
 	expect(join(f) == &one);
 
@@ -283,7 +283,7 @@ static void *join_one_that_joins_itself(void *arg)
 	return join_myself(arg);
 }
 
-static void nobody_joins_himself(void **state)
+static void a_fiber_cannot_join_itself(void **state)
 {
 	(void)state;
 	play(1, join_one_that_joins_itself, NULL);
@@ -374,7 +374,7 @@ static struct blocker {
 
 static _Atomic(bool) wakers_stop;
 
-/* Two waits, so that it is resumed where it was not begun. */
+/* Two waits, so that another worker may resume it than began it. */
 static void *block_twice(void *arg)
 {
 	struct blocker *b = arg;
@@ -388,7 +388,7 @@ static void *block_twice(void *arg)
 	return (void *)(before + 2);
 }
 
-/* Wakes whoever waits, for as long as somebody is there to wait. */
+/* Wake every blocker that waits now. */
 static void wake_all(void)
 {
 	for (size_t i = 0; i < BLOCKERS; i++) {
@@ -614,12 +614,12 @@ int main(void)
 		cmocka_unit_test(a_running_fiber_is_joined),
 		cmocka_unit_test(a_finished_fiber_is_joined_without_waiting),
 		cmocka_unit_test(a_suspended_fiber_is_joined),
-		cmocka_unit_test(nobody_need_want_the_result),
+		cmocka_unit_test(a_join_may_drop_the_result),
 		cmocka_unit_test(a_fiber_tries_and_goes_on),
 		cmocka_unit_test(a_fiber_tries_while_another_runs),
 		cmocka_unit_test(a_plain_thread_tries_and_waits),
 		cmocka_unit_test(ends_and_deadlines_race),
-		cmocka_unit_test(nobody_joins_himself),
+		cmocka_unit_test(a_fiber_cannot_join_itself),
 		cmocka_unit_test(join_trees_are_deep),
 		cmocka_unit_test(join_chains_are_long),
 		cmocka_unit_test(children_block_and_fibers_wake_them),

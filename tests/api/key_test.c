@@ -37,7 +37,7 @@ static int make_keys(void **state)
 
 /* ------------------------------------------------------------------------ */
 
-static void not_on_a_thread(void **state)
+static void a_plain_thread_has_no_values(void **state)
 {
 	int x;
 
@@ -65,7 +65,7 @@ static void *bad_keys(void *arg)
 	return arg;
 }
 
-static void what_is_no_key_is_refused(void **state)
+static void a_bad_key_is_refused(void **state)
 {
 	int x;
 
@@ -73,7 +73,7 @@ static void what_is_no_key_is_refused(void **state)
 	play(1, bad_keys, &x);
 }
 
-/* Values keep, whatever others do and wherever the fiber goes on. */
+/* Values stay, whatever other fibers do and on any worker. */
 static void *own_values(void *arg)
 {
 	uintptr_t mine = (uintptr_t)arg;
@@ -81,7 +81,7 @@ static void *own_values(void *arg)
 	for (uintptr_t i = 0; i < KEYS; i++)
 		expect(weft_key_get(keys[i]) == NULL);
 	expect(weft_key_get(plain) == NULL);
-	/* From the last to the first: what comes later is larger. */
+	/* From the smallest key up, so that the array grows. */
 	expect_eq(weft_key_set(plain, (void *)mine), 0);
 	for (uintptr_t i = 0; i < KEYS; i += 3)
 		expect_eq(weft_key_set(keys[i], (void *)(mine + i)), 0);
@@ -124,7 +124,7 @@ static void *set_all(void *arg)
 {
 	for (int i = 0; i < KEYS; i++)
 		expect_eq(weft_key_set(keys[i], &destroyed), 0);
-	/* What is replaced is forgotten, what is NULL is not destroyed. */
+	/* No destructor runs for a replaced value, nor for NULL. */
 	expect_eq(weft_key_set(keys[0], &destroyed), 0);
 	expect_eq(weft_key_set(keys[1], NULL), 0);
 	expect_eq(weft_key_set(plain, &destroyed), 0);
@@ -141,7 +141,7 @@ static void *joined(void *arg)
 {
 	weft_fiber *f;
 
-	/* Called by its joiner; joined when it is done; with a deadline. */
+	/* Run by its joiner as a call; joined when done; with a deadline. */
 	for (int how = 0; how < 3; how++) {
 		atomic_store(&destroyed, 0);
 		f = spawn(set_all, arg);
@@ -156,7 +156,7 @@ static void *joined(void *arg)
 	atomic_store(&destroyed, 0);
 	expect_eq(weft_go(set_all_and_go, arg), 0);
 	expect(await_yielding(atomic_load(&destroyed) == KEYS - 1));
-	/* The next one in the descriptor has none. */
+	/* The next fiber in the descriptor has no values. */
 	f = spawn(own_values, arg);
 	(void)join(f);
 	return arg;
@@ -212,7 +212,7 @@ static void *wait_in_destructor(void *arg)
 
 static void *wait_inline(void *arg)
 {
-	/* The joiner calls it, and is off its stack until it is through. */
+	/* The joiner runs it as a call, and waits until it has ended. */
 	weft_fiber *f = spawn(set_slow, arg);
 
 	(void)join(f);
@@ -239,7 +239,7 @@ static void *set_it_again(void *arg)
 	return arg;
 }
 
-static void it_does_not_go_on_for_ever(void **state)
+static void a_destructor_runs_at_most_four_times(void **state)
 {
 	int x;
 
@@ -280,7 +280,7 @@ static void *use_last(void *arg)
 	return arg;
 }
 
-static void keys_are_counted(void **state)
+static void there_are_1024_keys(void **state)
 {
 	weft_key k = 77;
 	int x;
@@ -288,7 +288,7 @@ static void keys_are_counted(void **state)
 	(void)state;
 	threads_run(3, make_until_none, NULL);
 	assert_expected();
-	/* What was made before: plain, keys, again, slow.waits. */
+	/* The keys made before: plain, keys, again, slow.waits. */
 	assert_int_equal(made + 1 + KEYS + 1 + 1, 1024);
 	assert_int_equal(weft_key_create(&k, NULL), -EAGAIN);
 	assert_int_equal(k, 77);
@@ -304,13 +304,13 @@ static int make_all_keys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(not_on_a_thread),
-		cmocka_unit_test(what_is_no_key_is_refused),
+		cmocka_unit_test(a_plain_thread_has_no_values),
+		cmocka_unit_test(a_bad_key_is_refused),
 		cmocka_unit_test(each_fiber_has_its_own),
 		cmocka_unit_test(destructors_run_before_the_join),
 		cmocka_unit_test(a_destructor_may_wait),
-		cmocka_unit_test(it_does_not_go_on_for_ever),
-		cmocka_unit_test(keys_are_counted),
+		cmocka_unit_test(a_destructor_runs_at_most_four_times),
+		cmocka_unit_test(there_are_1024_keys),
 	};
 
 	return cmocka_run_group_tests(tests, make_all_keys, NULL);

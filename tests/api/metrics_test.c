@@ -99,7 +99,7 @@ static void tasks_and_fibers_are_counted(void **state)
 	}
 }
 
-/* Each wait that was woken is one more run; a join that runs inline none. */
+/* Each resumption is one more run; a child run inside its join is none. */
 enum { SLEEPERS = 10, NAPS = 100 };
 
 static struct {
@@ -167,7 +167,7 @@ static void *join_children(void *arg)
 	return arg;
 }
 
-/* One worker: the joiner is resumed for no child that it ran itself. */
+/* One worker: no child that the joiner runs itself resumes the joiner. */
 static void inline_runs_are_counted(void **state)
 {
 	const weft_config cfg = { .workers = 1, .coop_budget = 1000000 };
@@ -225,7 +225,7 @@ static void *start_some(void *arg)
 	return arg;
 }
 
-/* They and the fiber that starts them have run. */
+/* Run start_some and its fibers; the metrics at rest. */
 static weft_metrics run_some(weft_rt *rt, size_t n)
 {
 	weft_fiber *f;
@@ -243,7 +243,7 @@ static void a_full_queue_is_offloaded(void **state)
 	weft_metrics m = run_some(rt, 1000);
 
 	(void)state;
-	/* What the queue cannot hold, half of a queue at a time. */
+	/* What the queue cannot hold goes in halves of a queue. */
 	assert_true(m.offloads >= 100);
 	assert_true(m.runs_global > 0 && m.grabs > 0);
 	assert_int_equal(m.runs_stolen, 0);
@@ -348,7 +348,7 @@ static size_t not_the_sum(weft_rt *rt)
 	weft_metrics m = total(rt);
 	size_t i;
 
-	/* What one thread outside did, and what belongs to no processor. */
+	/* Figures of an outside thread, and those that no processor has. */
 	m.spawned -= 1;
 	m.fibers = 1000;
 	memcpy(all, &m, sizeof(all));
@@ -408,7 +408,7 @@ static void *yield_often(void *arg)
 	return arg;
 }
 
-/* They all begin before any goes on: there is always one to give way to. */
+/* All begin before any goes on, so each has a fiber to give way to. */
 static void *yielders(void *arg)
 {
 	weft_fiber *fibers[4] = { NULL };
@@ -432,7 +432,7 @@ static void delays_are_sampled(void **state)
 	assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
 	m = total(rt);
 	assert_true(m.ticks >= 4000);
-	/* They are random, so not exactly one in 61. */
+	/* Samples are random, so not exactly one in 61. */
 	assert_true(delays(&m) >= m.ticks / 61 / 2);
 	assert_true(delays(&m) <= m.ticks);
 	rt_end(rt);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/mutex_test.c - one at a time, whoever they are; who waits gets it
- * in time or gives up in time; nobody touches it after the next one has it; and
- * misuse is one clear line.
+ * tests/api/mutex_test.c - one holder at a time, fiber or thread; a waiter gets
+ * the mutex or gives up, in time; an unlock does not touch it after the next
+ * holder has it; and misuse is one clear line.
  */
 #include "api/api.h"
 
@@ -68,7 +68,7 @@ static void fibers_and_threads_are_in_it_one_at_a_time(void **state)
 	}
 }
 
-/* Executors, too: those of a pool and of a thread that runs one itself. */
+/* Fibers of a pool, and of a manual executor that this thread runs. */
 static void fibers_of_any_executor_share_it(void **state)
 {
 	static size_t each; /* if we give up, they go on */
@@ -94,7 +94,7 @@ static void fibers_of_any_executor_share_it(void **state)
 			weft_now() < until) {
 			size_t n = weft_manual_run(manual, 10);
 
-			if (n == 0) /* it is for the pool to go on */
+			if (n == 0) /* only the pool can go on */
 				nap_ns(20 * NS_PER_US);
 			ran += n;
 		}
@@ -203,7 +203,7 @@ static void *lock_without_fail(void *arg)
 	weft_mutex_lock(&one.mutex);
 	expect(weft_cancelled());
 	weft_mutex_unlock(&one.mutex);
-	/* It is cancelled: but this need not wait. */
+	/* The fiber is cancelled, but this lock need not wait. */
 	one.result = weft_mutex_lock_by(&one.mutex, WEFT_FOREVER);
 	if (one.result == 0)
 		weft_mutex_unlock(&one.mutex);
@@ -286,7 +286,7 @@ static void a_cancelled_fiber_does_not_wait(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who waits, and for how long. */
+/* Order of the waiters, and how long they wait. */
 
 static struct {
 	weft_mutex mutex;
@@ -317,7 +317,7 @@ static void *first_come_first_served(void *arg)
 	return arg;
 }
 
-static void those_who_wait_are_served_in_order(void **state)
+static void waiters_are_served_in_order(void **state)
 {
 	(void)state;
 	memset(&line, 0, sizeof(line));
@@ -327,7 +327,7 @@ static void those_who_wait_are_served_in_order(void **state)
 		assert_int_equal(line.order[i], i);
 }
 
-/* Has it once, and says so. */
+/* Lock once, and say so. */
 static void *wait_for_turn(void *arg)
 {
 	weft_mutex_lock(&one.mutex);
@@ -337,8 +337,8 @@ static void *wait_for_turn(void *arg)
 }
 
 /*
- * On one worker: who waits is woken, and comes too late, after a while that is
- * too long.  From then on nobody else comes in between.
+ * One worker.  The waiter is woken, but another lock comes in between, after
+ * more than a millisecond.  From then on the mutex is handed to the waiter.
  */
 static void *come_in_between(void *arg)
 {
@@ -361,7 +361,7 @@ static void *come_in_between(void *arg)
 	return arg;
 }
 
-static void who_has_waited_for_long_has_it_handed_over(void **state)
+static void a_long_waiter_has_it_handed_over(void **state)
 {
 	(void)state;
 	begin();
@@ -425,14 +425,14 @@ static void take_turns_on_thread(void *arg, unsigned i)
 	take_turns(arg);
 }
 
-/* One waits against a hog: a millisecond and a little, not for ever. */
+/* A waiter gets the mutex from a hog after a little more than 1 ms. */
 static void play_hog(bool thread)
 {
 	weft_rt *rt = rt_workers(2);
 	weft_fiber *f[2] = { NULL, NULL };
 
 	memset(&hog, 0, sizeof(hog));
-	/* Of fewer the median is one that the machine may have disturbed. */
+	/* With fewer turns one disturbed turn may be the median. */
 	turns = rounds(TURNS) < 9 ? 9 : rounds(TURNS);
 	assert_int_equal(weft_rt_spawn(rt, &f[0], NULL, hog_it, NULL), 0);
 	if (thread)
@@ -451,7 +451,7 @@ static void play_hog(bool thread)
 		(double)turns_ns[turns / 2] / 1e6,
 		(double)turns_ns[turns - 1] / 1e6,
 		(unsigned long long)atomic_load(&hog.sections));
-	/* The machine has other things to do now and then: the median. */
+	/* The median, because other programs disturb some turns. */
 	if (!threads_on_valgrind())
 		assert_true(turns_ns[turns / 2] < 50 * NS_PER_MS);
 }
@@ -464,7 +464,7 @@ static void a_hog_is_made_to_hand_over(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Freed by the next one. */
+/* Freed by the last holder. */
 
 struct parcel {
 	weft_mutex mutex;
@@ -473,7 +473,7 @@ struct parcel {
 
 static _Atomic(struct parcel *) parcels[64];
 
-/* So that no compiler knows that nobody looks. */
+/* Not inlined: a compiler would drop stores that no code reads. */
 static __attribute__((noinline)) void poison(void *p, size_t bytes)
 {
 	memset(p, POISON, bytes);
@@ -507,7 +507,7 @@ static void drop_on_thread(void *arg, unsigned i)
 	drop_all(arg);
 }
 
-static void whoever_has_it_last_may_free_it(void **state)
+static void the_last_holder_may_free_it(void **state)
 {
 	weft_rt *rt = rt_workers(2);
 
@@ -656,8 +656,8 @@ static void misuse_ends_in_one_clear_line(void **state)
 		{ fiber_unlocks_anothers, "another has it" },
 		{ thread_unlocks_a_fibers, "another has it" },
 		{ fiber_unlocks_a_threads, "another has it" },
-		{ relock, "has it already" },
-		{ fiber_relocks, "has it already" },
+		{ relock, "locked by its holder" },
+		{ fiber_relocks, "locked by its holder" },
 	};
 	struct child c;
 
@@ -681,10 +681,10 @@ int main(void)
 		cmocka_unit_test(a_deadline_is_kept),
 		cmocka_unit_test(cancellation_ends_only_the_wait_that_may_fail),
 		cmocka_unit_test(a_cancelled_fiber_does_not_wait),
-		cmocka_unit_test(those_who_wait_are_served_in_order),
-		cmocka_unit_test(who_has_waited_for_long_has_it_handed_over),
+		cmocka_unit_test(waiters_are_served_in_order),
+		cmocka_unit_test(a_long_waiter_has_it_handed_over),
 		cmocka_unit_test(a_hog_is_made_to_hand_over),
-		cmocka_unit_test(whoever_has_it_last_may_free_it),
+		cmocka_unit_test(the_last_holder_may_free_it),
 		cmocka_unit_test(misuse_ends_in_one_clear_line),
 	};
 

@@ -3,8 +3,8 @@
  * tests/api/null_test.c - a call that is given no function to run returns
  * -EINVAL and leaves nothing behind: no fiber, no member of a scope, no handle.
  *
- * The last test reads the public headers, so that nobody adds a call that takes
- * a function without a line in one of the tables here.
+ * The last test reads the public headers: a new call that takes a function must
+ * have a line in one of the tables here.
  */
 #include "api/api.h"
 
@@ -116,7 +116,7 @@ static const struct call calls[] = {
 };
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
 
-/* A key may be without a destructor; weft_once_do calls fn at once. */
+/* A key may be without a destructor; weft_once_do aborts. */
 static const char *const others[] = { "weft_key_create", "weft_once_do" };
 enum { OTHERS = sizeof(others) / sizeof(others[0]) };
 
@@ -220,7 +220,7 @@ static bool is_known(const char *name)
 
 /*
  * text is a declaration from its return type on.  If it is a call with a
- * function among its parameters, look for its name.  How many that were.
+ * function among its parameters, look for its name, and give 1; else 0.
  */
 static unsigned look_at(const char *text, const char *end)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/once_test.c - it is done once, whoever comes first; all others wait
- * until it is done, whatever happens to them; and misuse is one clear line.
+ * tests/api/once_test.c - the first caller runs the function; all others wait
+ * until it has returned, also when cancelled; and misuse is one clear line.
  */
 #include "api/api.h"
 
@@ -44,7 +44,7 @@ static void ask_on_thread(void *arg, unsigned i)
 	ask(&(int){ i % 2 ? 1 : 2 });
 }
 
-static void the_first_one_does_it(void **state)
+static void the_first_caller_runs_it(void **state)
 {
 	int first = 1, second = 2;
 
@@ -122,7 +122,7 @@ static void let_it_finish(void *f, unsigned i)
 	}
 	for (size_t k = 1; k < HANDS; k++)
 		expect(await(waits_for_once(((weft_fiber **)f)[k])));
-	/* No cancellation point. */
+	/* The wait is not a cancellation point. */
 	for (size_t k = 1; k < HANDS; k += 2)
 		expect_eq(weft_cancel(((weft_fiber **)f)[k]), 0);
 	nap_ns(3 * NS_PER_MS);
@@ -156,7 +156,7 @@ static void others_wait_until_it_is_done(void **state)
 
 static weft_rt *around;
 
-/* The first thread does it; the second has a fiber wait for that. */
+/* The first thread runs the function; the second has a fiber wait. */
 static void do_or_watch(void *arg, unsigned i)
 {
 	weft_fiber *f = NULL;
@@ -173,7 +173,7 @@ static void do_or_watch(void *arg, unsigned i)
 	expect_eq(weft_join(f, NULL, PATIENCE), 0);
 }
 
-static void a_thread_may_do_it(void **state)
+static void a_thread_may_run_it(void **state)
 {
 	(void)state;
 	begin();
@@ -208,18 +208,44 @@ static void call_again_in_fiber(void *o)
 	_exit(weft_run(NULL, call_again_main, o) == 0 ? 0 : 1);
 }
 
+static void call_null(void *o)
+{
+	weft_once_do(o, NULL, NULL);
+}
+
+static void nothing(void *o)
+{
+	(void)o;
+}
+
+/* NULL is misuse only while there is something to call. */
+static void no_function_is_needed_afterwards(void **state)
+{
+	weft_once o = { 0 };
+
+	(void)state;
+	weft_once_do(&o, nothing, NULL);
+	weft_once_do(&o, NULL, NULL);
+}
+
 static void misuse_ends_in_one_clear_line(void **state)
 {
-	void (*const wrong[])(
-		void *) = { call_again_on_thread, call_again_in_fiber };
+	static const struct {
+		void (*call)(void *);
+		const char *says;
+	} wrong[] = {
+		{ call_again_on_thread, "its own function" },
+		{ call_again_in_fiber, "its own function" },
+		{ call_null, "without a function" },
+	};
 	struct child c;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		static weft_once o;
 
-		child_run(&c, wrong[i], &o);
-		if (!child_was_misuse(&c, "its own function"))
+		child_run(&c, wrong[i].call, &o);
+		if (!child_was_misuse(&c, wrong[i].says))
 			fail_msg("case %zu: status %#x, says %s", i, c.status,
 				c.first);
 	}
@@ -228,10 +254,11 @@ static void misuse_ends_in_one_clear_line(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_first_one_does_it),
+		cmocka_unit_test(the_first_caller_runs_it),
 		cmocka_unit_test(fibers_and_threads_meet_in_it),
 		cmocka_unit_test(others_wait_until_it_is_done),
-		cmocka_unit_test(a_thread_may_do_it),
+		cmocka_unit_test(a_thread_may_run_it),
+		cmocka_unit_test(no_function_is_needed_afterwards),
 		cmocka_unit_test(misuse_ends_in_one_clear_line),
 	};
 

@@ -48,8 +48,8 @@ static uint32_t values(const struct field *f)
 	return n;
 }
 
-/* What the header says of combinations. */
-static bool can_be(const weft_policy *p)
+/* The header's rule for combinations. */
+static bool is_allowed(const weft_policy *p)
 {
 	return p->locks == WEFT_LOCKS_SHORT ||
 		(p->queue == WEFT_QUEUE_STEALING &&
@@ -133,7 +133,7 @@ static void words_come_in_any_order(void **state)
 	assert_parses("global-fifo,no-lifo,wake-go", &p);
 	assert_parses("wake-go,no-lifo,global-fifo", &p);
 	assert_parses("no-lifo,steal-half,global-fifo,short-locks,wake-go", &p);
-	/* The same one twice contradicts nothing. */
+	/* A word may come twice. */
 	assert_parses("no-lifo,global-fifo,no-lifo,wake-go", &p);
 }
 
@@ -218,14 +218,14 @@ static void a_sentence_is_cut_to_its_room(void **state)
 
 /* ------------------------------------------------------------------------ */
 
-/* Of all combinations those that cannot be are refused, by all who look. */
+/* weft_policy_print and weft_config_check refuse the same combinations. */
 static void check_combination(weft_policy *p)
 {
 	weft_config cfg = { .workers = 1, .policy = p };
 	char words[120], why[200];
 	int n = weft_policy_print(p, words, sizeof(words));
 
-	if (!can_be(p)) {
+	if (!is_allowed(p)) {
 		assert_int_equal(n, -EINVAL);
 		assert_int_equal(
 			weft_config_check(&cfg, why, sizeof(why)), -EINVAL);
@@ -288,7 +288,7 @@ static void what_does_not_fit_is_not_printed(void **state)
 
 /* ------------------------------------------------------------------------ */
 
-/* In a child, whose words we hear. */
+/* In a child process, whose output we read. */
 static void start_badly(void *arg)
 {
 	weft_rt *rt = arg;
@@ -297,7 +297,7 @@ static void start_badly(void *arg)
 	_exit(err == -EINVAL && rt == arg ? 0 : 1);
 }
 
-/* Refused by all, with one sentence that has these in it. */
+/* Check, print and start refuse p; the sentence names policy and field. */
 static void assert_bad(const weft_policy *p, const char *field)
 {
 	weft_config cfg = { .workers = 1, .policy = p };
@@ -371,7 +371,7 @@ static void no_locks_go_with_few(void **state)
 
 /* ------------------------------------------------------------------------ */
 
-/* It is copied: whoever started the runtime may forget it. */
+/* The policy is copied: the caller of weft_rt_start may free it. */
 static void a_runtime_keeps_no_pointer_to_it(void **state)
 {
 	(void)state;
@@ -383,7 +383,7 @@ static void a_runtime_keeps_no_pointer_to_it(void **state)
 
 		assert_non_null(p);
 		combination(n, p);
-		if (!can_be(p)) {
+		if (!is_allowed(p)) {
 			free(p);
 			continue;
 		}

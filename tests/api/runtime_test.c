@@ -82,7 +82,7 @@ static void run_refuses_a_bad_configuration(void **state)
 	assert_non_null(strstr(c.text, "workers"));
 }
 
-/* What main leaves behind is cancelled and waited for. */
+/* Fibers that main leaves behind are cancelled and waited for. */
 static struct {
 	weft_group never;
 	_Atomic(unsigned) started, ended;
@@ -106,7 +106,7 @@ static int leave_behind(void *arg)
 	return 3;
 }
 
-static void run_waits_for_those_left(void **state)
+static void run_waits_for_fibers_left_behind(void **state)
 {
 	static bool yielding;
 
@@ -126,21 +126,21 @@ static void run_waits_for_those_left(void **state)
 	weft_group_done(&rest.never);
 }
 
-static struct baton nobody_puts;
+static struct baton never_put;
 
-static void wait_for_good(void *arg)
+static void wait_forever(void *arg)
 {
 	(void)arg;
-	baton_wait(&nobody_puts);
+	baton_wait(&never_put);
 }
 
 static int leave_one(void *arg)
 {
 	(void)arg;
-	return weft_go(wait_for_good, NULL);
+	return weft_go(wait_forever, NULL);
 }
 
-/* What cannot be reached is left: the child's exit status is valgrind's. */
+/* The fiber leaks: on valgrind the child's exit status is valgrind's. */
 static void run_out_of_time(void *arg)
 {
 	const weft_config cfg = { .workers = 1, .stop_ns = 50 * NS_PER_MS };
@@ -379,7 +379,7 @@ static void runtimes_wake_each_others_fibers(void **state)
 	run_ring(RUNTIMES);
 }
 
-/* Every runtime waits for a group that every runtime ends, on its stack. */
+/* A fiber waits for a group on its stack that fibers of all runtimes end. */
 static void *gather(void *arg)
 {
 	weft_rt *here = weft_rt_self();
@@ -398,8 +398,8 @@ static void *gather(void *arg)
 	return arg;
 }
 
-/* And joins fibers of the others. */
-static void *join_abroad(void *arg)
+/* A fiber joins fibers of the other runtimes. */
+static void *join_in_other_runtimes(void *arg)
 {
 	for (uintptr_t i = 0; i < rounds(2000); i++) {
 		void *result = NULL;
@@ -427,7 +427,7 @@ static void runtimes_share_groups_and_handles(void **state)
 	for (size_t i = 0; i < 2 * RUNTIMES; i++)
 		assert_int_equal(
 			weft_rt_spawn(ring.rts[i / 2], &fibers[i], NULL,
-				i % 2 ? gather : join_abroad, NULL),
+				i % 2 ? gather : join_in_other_runtimes, NULL),
 			0);
 	for (size_t i = 0; i < 2 * RUNTIMES; i++)
 		assert_int_equal(weft_join(fibers[i], NULL, PATIENCE), 0);
@@ -529,7 +529,7 @@ int main(void)
 		cmocka_unit_test(run_waits_no_longer_than_it_should),
 		cmocka_unit_test(run_gives_what_main_gave),
 		cmocka_unit_test(run_needs_a_plain_thread),
-		cmocka_unit_test(run_waits_for_those_left),
+		cmocka_unit_test(run_waits_for_fibers_left_behind),
 		cmocka_unit_test(start_and_stop_often),
 		cmocka_unit_test(any_thread_gives_work),
 		cmocka_unit_test(unknown_hints_are_refused),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/rwlock_test.c - many read or one writes, in turns: nobody starves;
- * who gives up holds nobody back; who has it next may free it; and misuse is
- * one clear line.
+ * tests/api/rwlock_test.c - many read or one writes, in turns, so that neither
+ * starves; a waiter that gives up holds no other back; the last holder may free
+ * the lock; and misuse is one clear line.
  */
 #include "api/api.h"
 
@@ -179,7 +179,7 @@ static void *read_on(void *arg)
 	while (!atomic_load(&turn.stop)) {
 		weft_rwlock_rdlock(&turn.lock);
 		atomic_fetch_add(&turn.reads, 1);
-		weft_yield(); /* so that there always is one who reads */
+		weft_yield(); /* so that there always is a reader */
 		weft_rwlock_rdunlock(&turn.lock);
 	}
 	return arg;
@@ -196,7 +196,7 @@ static void *write_on(void *arg)
 	return arg;
 }
 
-/* Some of one kind go on and on; one of the other kind has its turns. */
+/* Some readers go on and on, and a writer has its turns; or vice versa. */
 static void starve(unsigned workers, bool writer)
 {
 	weft_rt *rt = rt_workers(workers);
@@ -361,7 +361,7 @@ static void hold_back(weft_rt *rt, bool cancel)
 	}
 	assert_int_equal(weft_join(w, NULL, PATIENCE), 0);
 	assert_int_equal(one.result, cancel ? -ECANCELED : -ETIMEDOUT);
-	/* We still read: they must go on without our unlock. */
+	/* We still read: the readers must go on without our unlock. */
 	for (size_t i = 0; i < HANDS; i++)
 		assert_int_equal(weft_join(f[i], NULL, PATIENCE), 0);
 	assert_int_equal(atomic_load(&one.reading), HANDS);
@@ -395,7 +395,7 @@ static void *firm_write(void *arg)
 	return arg;
 }
 
-static void what_cannot_fail_is_not_cancelled(void **state)
+static void a_lock_that_cannot_fail_is_not_cancelled(void **state)
 {
 	void *(*const fn[])(void *) = { firm_read, firm_write };
 	weft_rt *rt = rt_workers(1);
@@ -419,7 +419,7 @@ static void what_cannot_fail_is_not_cancelled(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Freed by the next one. */
+/* Freed by the last holder. */
 
 struct parcel {
 	weft_rwlock lock;
@@ -428,7 +428,7 @@ struct parcel {
 
 static _Atomic(struct parcel *) parcel;
 
-/* So that no compiler knows that nobody looks. */
+/* Not inlined: a compiler would drop stores that no code reads. */
 static __attribute__((noinline)) void poison(void *p, size_t bytes)
 {
 	memset(p, POISON, bytes);
@@ -451,7 +451,7 @@ static void read_parcel_on_thread(void *arg, unsigned i)
 	read_parcel(arg);
 }
 
-/* Who writes and finds that all have read it, has it to itself. */
+/* A writer that finds that all have read is the only user left. */
 static void *write_parcel(void *arg)
 {
 	struct parcel *p = atomic_load(&parcel);
@@ -467,7 +467,7 @@ static void *write_parcel(void *arg)
 	return arg;
 }
 
-static void whoever_has_it_last_may_free_it(void **state)
+static void the_last_holder_may_free_it(void **state)
 {
 	weft_rt *rt = rt_workers(2);
 
@@ -571,9 +571,9 @@ static void misuse_ends_in_one_clear_line(void **state)
 		{ wrunlock_free, "does not write" },
 		{ wrunlock_read, "does not write" },
 		{ wrunlock_by_another, "does not write" },
-		{ relock_to_write, "writes already" },
-		{ relock_to_read, "writes already" },
-		{ relock_in_fiber, "writes already" },
+		{ relock_to_write, "locked by its writer" },
+		{ relock_to_read, "locked by its writer" },
+		{ relock_in_fiber, "locked by its writer" },
 	};
 	struct child c;
 
@@ -598,8 +598,8 @@ int main(void)
 		cmocka_unit_test(neither_readers_nor_writers_starve),
 		cmocka_unit_test(a_deadline_is_kept),
 		cmocka_unit_test(a_writer_that_gives_up_lets_readers_go_on),
-		cmocka_unit_test(what_cannot_fail_is_not_cancelled),
-		cmocka_unit_test(whoever_has_it_last_may_free_it),
+		cmocka_unit_test(a_lock_that_cannot_fail_is_not_cancelled),
+		cmocka_unit_test(the_last_holder_may_free_it),
 		cmocka_unit_test(misuse_ends_in_one_clear_line),
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/scope_cancel_test.c - cancelling a scope reaches whatever is in it,
- * and nothing that is not.
+ * tests/api/scope_cancel_test.c - cancelling a scope reaches every fiber and
+ * scope in it, and no others.
  */
 #include "api/scope_kit.h"
 
@@ -53,7 +53,7 @@ static void *cancelled_by(void *arg)
 	return arg;
 }
 
-static void anyone_cancels(void **state)
+static void members_owner_and_threads_may_cancel(void **state)
 {
 	(void)state;
 	for (enum by by = 0; by < BYS; by++)
@@ -68,7 +68,7 @@ static int cancel_soon(void *arg)
 	return 0;
 }
 
-/* The owner's own wait is ended, not only refused. */
+/* A cancellation also ends a wait that the owner has begun. */
 static void *owner_waits(void *arg)
 {
 	weft_event never = { 0 };
@@ -82,7 +82,7 @@ static void *owner_waits(void *arg)
 	return arg;
 }
 
-/* Closing is no cancellation point. */
+/* Closing is not a cancellation point. */
 static int ignore_it(void *arg)
 {
 	struct waiter *w = arg;
@@ -110,7 +110,7 @@ static void *close_goes_on(void *arg)
 	return arg;
 }
 
-static void the_owner_is_in_it_too(void **state)
+static void a_cancelled_scope_cancels_its_owner(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 2; workers++) {
@@ -119,7 +119,7 @@ static void the_owner_is_in_it_too(void **state)
 	}
 }
 
-/* What was opened inside of it is reached, what is outside is not. */
+/* Scopes opened inside are cancelled, the outer ones are not. */
 static void *chain_of_one_owner(void *arg)
 {
 	struct waiter outer = { 0 }, middle = { 0 }, inner = { 0 };
@@ -136,7 +136,7 @@ static void *chain_of_one_owner(void *arg)
 	expect_eq(close_scope(&c), -ECANCELED);
 	expect_eq(inner.got, -ECANCELED);
 	expect_eq(try_wait(), -ECANCELED);
-	/* One that is opened in it now begins like that. */
+	/* A scope that is opened in a cancelled one is cancelled. */
 	open_scope(&c, WEFT_FOREVER);
 	expect_eq(weft_scope_go(&c, run_waiter, &inner), -ECANCELED);
 	expect_eq(close_scope(&c), -ECANCELED);
@@ -200,7 +200,7 @@ static void *tree_below(void *arg)
 	return arg;
 }
 
-static void whatever_is_inside_is_reached(void **state)
+static void all_that_is_inside_is_cancelled(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 2; workers++) {
@@ -305,7 +305,7 @@ static void *apart(void *arg)
 	return arg;
 }
 
-static void other_fibers_do_not_belong_to_it(void **state)
+static void fibers_started_otherwise_are_not_cancelled(void **state)
 {
 	(void)state;
 	play(1, apart, NULL);
@@ -341,11 +341,11 @@ static void shutdown_reaches_scopes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(anyone_cancels),
-		cmocka_unit_test(the_owner_is_in_it_too),
-		cmocka_unit_test(whatever_is_inside_is_reached),
+		cmocka_unit_test(members_owner_and_threads_may_cancel),
+		cmocka_unit_test(a_cancelled_scope_cancels_its_owner),
+		cmocka_unit_test(all_that_is_inside_is_cancelled),
 		cmocka_unit_test(cancelling_a_fiber_cancels_its_scopes),
-		cmocka_unit_test(other_fibers_do_not_belong_to_it),
+		cmocka_unit_test(fibers_started_otherwise_are_not_cancelled),
 		cmocka_unit_test(shutdown_reaches_scopes),
 	};
 

@@ -2,8 +2,8 @@
 /*
  * tests/api/scope_exec_test.c - scopes and keys on every kind of executor.
  *
- * A fiber never spins here for something that another one does: on some
- * executors it would keep that one from running.
+ * A fiber never spins here for another fiber: on some executors it would keep
+ * that fiber from running.
  */
 #include "api/executor_kit.h"
 #include "api/scope_kit.h"
@@ -42,7 +42,7 @@ static int is_here(void *arg)
 	return 0;
 }
 
-/* It may begin too late for that. */
+/* Start w, or record why the scope refuses it. */
 static void go_in_time(weft_scope *s, struct waiter *w)
 {
 	int err = weft_scope_go(s, run_waiter, w);
@@ -178,7 +178,7 @@ static weft_key key;
 
 static void destroy(void *value)
 {
-	/* As the fiber, which may wait. */
+	/* A destructor runs as its fiber, and may wait. */
 	expect(weft_self() != NULL);
 	expect(weft_key_get(key) == NULL);
 	expect_eq(weft_sleep(1000), 0);

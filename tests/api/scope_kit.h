@@ -63,8 +63,8 @@ static inline int close_scope(weft_scope *s)
 }
 
 /*
- * Does a call that would wait do so, in this fiber?  If it should not, its time
- * must not be up before it says so, whoever stops it.
+ * The result of a call that would wait, in this fiber.  If it is cancelled, the
+ * deadline is far, so that a stopped thread does not see -ETIMEDOUT instead.
  */
 static inline int try_wait(void)
 {

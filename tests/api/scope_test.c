@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/api/scope_test.c - a scope waits for all its fibers and gives the first
- * error; those inside may start more of them, and misuse is one line.
+ * error; its members may start more fibers in it, and misuse is one line.
  */
 #include "api/scope_kit.h"
 #include "os/child.h"
@@ -88,7 +88,7 @@ static void *first_of_errors(void *arg)
 	expect(await_yielding(atomic_load(&blocked.ended)));
 	expect_eq(blocked.got, -ECANCELED);
 	expect(blocked.cancelled);
-	/* The owner is in it too. */
+	/* The error cancels the owner, too. */
 	expect(weft_cancelled());
 	expect_eq(try_wait(), -ECANCELED);
 	expect_eq(weft_scope_go(&s, run_nothing, &ran), -ECANCELED);
@@ -99,7 +99,7 @@ static void *first_of_errors(void *arg)
 	return arg;
 }
 
-/* It fails because another one has. */
+/* It fails because another member has failed. */
 static int fail_too(void *arg)
 {
 	struct waiter *w = arg;
@@ -133,7 +133,7 @@ static void *results(void *arg)
 		expect_eq(close_scope(&s), numbers[i]);
 		expect_free();
 	}
-	/* Also if it was cancelled, or its time was up, before. */
+	/* Also if the scope was cancelled, or late, before. */
 	open_scope(&s, weft_after(SOON_NS));
 	go(&s, return_it, &numbers[1]);
 	expect_eq(weft_sleep(PATIENCE_NS) == 0, false);
@@ -153,7 +153,7 @@ static void the_first_error_cancels_and_is_the_result(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who may start fibers in it. */
+/* Members may start fibers in it; other fibers and threads may not. */
 
 struct family {
 	weft_scope *s;
@@ -224,7 +224,7 @@ static int start_stranger(void *arg)
 {
 	struct stranger *x = arg;
 
-	/* It does not belong to the scope, though it is started in it. */
+	/* weft_go: the fiber does not belong to the scope. */
 	weft_group_add(&x->done, 1);
 	expect_eq(weft_go(go_as_stranger, x), 0);
 	expect_eq(weft_group_wait(&x->done, WEFT_FOREVER), 0);
@@ -240,7 +240,7 @@ static void *members_only(void *arg)
 	open_scope(&s, WEFT_FOREVER);
 	go(&s, run_inside, &family);
 	go(&s, start_stranger, &x);
-	/* Into the outer one, while an inner one is open. */
+	/* Into the outer scope, while an inner one is open. */
 	open_scope(&inner, WEFT_FOREVER);
 	go(&s, count_family, &family);
 	expect_eq(close_scope(&inner), 0);
@@ -270,7 +270,7 @@ static void *no_threads(void *arg)
 	return arg;
 }
 
-static void those_inside_may_start_more(void **state)
+static void only_members_may_start_more(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 2; workers++) {
@@ -361,7 +361,7 @@ static void large_trees_are_cancelled(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What others see. */
+/* What weft_fiber_look shows. */
 
 static int look_at_oneself(void *arg)
 {
@@ -575,7 +575,7 @@ int main(void)
 		cmocka_unit_test(an_empty_scope_closes),
 		cmocka_unit_test(closing_waits_for_all),
 		cmocka_unit_test(the_first_error_cancels_and_is_the_result),
-		cmocka_unit_test(those_inside_may_start_more),
+		cmocka_unit_test(only_members_may_start_more),
 		cmocka_unit_test(large_trees_are_cancelled),
 		cmocka_unit_test(fibers_of_a_scope_are_seen),
 	};

@@ -10,7 +10,7 @@
 
 static weft_time until; /* of the scope that the test is about */
 
-/* Start it; if we were stopped until then it has found that time is up. */
+/* Start w; if we were stopped past the deadline, record that it is late. */
 static void go_in_time(weft_scope *s, int (*fn)(void *), struct waiter *w)
 {
 	int err = weft_scope_go(s, fn, w);
@@ -47,7 +47,7 @@ static void *time_is_up(void *arg)
 	go_in_time(&s, sleep_long, &sleep);
 	expect(!weft_cancelled() || weft_now() >= until);
 	expect_eq(try_wait(), -ETIMEDOUT);
-	/* That was the wait's own deadline, unless we were stopped for long. */
+	/* The wait's own deadline ended it, unless we were stopped for long. */
 	expect(!weft_cancelled() || weft_now() >= until);
 	expect_eq(weft_event_wait(&never, PATIENCE), -ETIMEDOUT);
 	expect(weft_now() - began >= SOON_NS);
@@ -61,7 +61,7 @@ static void *time_is_up(void *arg)
 	expect_eq(sleep.got, -ETIMEDOUT);
 	expect(event.cancelled && sleep.cancelled);
 	expect_free();
-	/* An empty one, that has passed when it is closed. */
+	/* An empty scope, whose deadline has passed when it is closed. */
 	open_scope(&s, weft_after(NS_PER_MS));
 	while (!weft_cancelled())
 		weft_yield();
@@ -158,7 +158,7 @@ static void *shielded_owner(void *arg)
 	open_scope(&s, WEFT_NOW);
 	weft_scope_cancel(&s);
 	expect(!weft_shield(true));
-	expect_free(); /* neither the one nor the other */
+	expect_free(); /* neither cancelled nor late */
 	expect(weft_shield(false));
 	expect(weft_cancelled());
 	expect_eq(close_scope(&s), -ECANCELED);
@@ -176,7 +176,7 @@ static void *sheltered(void *arg)
 	(void)weft_shield(true);
 	open_scope(&s, WEFT_FOREVER);
 	go(&s, run_waiter, &w);
-	weft_scope_cancel(&outer); /* too late for it */
+	weft_scope_cancel(&outer); /* s does not see it */
 	expect_eq(weft_cancel(weft_self()), 0);
 	go(&s, run_nothing, &ran);
 	open_scope(&inner, WEFT_FOREVER);
@@ -186,7 +186,7 @@ static void *sheltered(void *arg)
 	expect_eq(close_scope(&s), 0);
 	expect_eq(w.got, 0);
 	expect_eq(ran, 2);
-	/* Its own cancellation and deadline reach it, and what is inside. */
+	/* Its own cancellation and deadline reach it, and scopes inside. */
 	until = weft_after(SOON_NS);
 	open_scope(&s, until);
 	open_scope(&inner, WEFT_FOREVER);
@@ -201,7 +201,7 @@ static void *sheltered(void *arg)
 	open_scope(&inner, WEFT_FOREVER);
 	expect_eq(weft_scope_go(&inner, run_nothing, &ran), -ECANCELED);
 	expect_eq(close_scope(&inner), -ECANCELED);
-	/* Another shield is another shelter. */
+	/* A scope opened under a new shield does not see s's cancellation. */
 	(void)weft_shield(false);
 	(void)weft_shield(true);
 	open_scope(&inner, WEFT_FOREVER);

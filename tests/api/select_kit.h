@@ -19,7 +19,7 @@ static inline weft_chan *chan_of_int(size_t capacity)
 	return c;
 }
 
-/* With one value in it, of as many as it can hold. */
+/* A channel with one value in it. */
 static inline weft_chan *chan_with(int v, size_t capacity)
 {
 	weft_chan *c = chan_of_int(capacity);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/select_test.c - a select that need not wait does one of its cases,
- * all that are ready alike; without one it waits for its deadline; it does
- * nothing to the others, and nothing at all when it fails.
+ * tests/api/select_test.c - a select with ready cases does one of them, each
+ * with equal probability; without a ready case it waits for its deadline; it
+ * does nothing to the other cases, and nothing at all when it fails.
  */
 #include "api/select_kit.h"
 
@@ -64,7 +64,7 @@ static void expect_event(size_t n, size_t at, weft_time deadline)
 	cases[at].obj = &set;
 	expect_eq(weft_select(cases, n, deadline), at);
 	expect(only_done(cases, n, (int)at, 0));
-	/* It is still set, and the other is not. */
+	/* The chosen event is still set, and the other is not. */
 	expect_eq(weft_event_wait(&set, WEFT_NOW), 0);
 	expect_eq(weft_event_wait(&not_set, WEFT_NOW), -ETIMEDOUT);
 }
@@ -89,7 +89,7 @@ static void *one_is_ready(void *arg)
 	return arg;
 }
 
-static void the_one_that_is_ready_is_done(void **state)
+static void the_ready_case_is_done(void **state)
 {
 	(void)state;
 	both(one_is_ready, NULL);
@@ -192,7 +192,7 @@ static void *nothing_is_ready(void *arg)
 		expect_times_out(cases, n);
 	for (int i = 0; i < 4; i++)
 		expect_eq(v[i], -1 - i);
-	/* Nobody is left waiting. */
+	/* The select has left no waiter in a list. */
 	expect_eq(weft_chan_send(meet, &v[0], WEFT_NOW), -ETIMEDOUT);
 	expect_eq(weft_chan_recv(meet, &v[0], WEFT_NOW), -ETIMEDOUT);
 	expect_eq(weft_chan_len(full), 1);
@@ -204,7 +204,7 @@ static void *nothing_is_ready(void *arg)
 	return arg;
 }
 
-static void without_one_it_waits_for_the_deadline(void **state)
+static void without_a_ready_case_it_times_out(void **state)
 {
 	(void)state;
 	both(nothing_is_ready, NULL);
@@ -245,7 +245,7 @@ static void a_bad_op_is_refused_before_anything_is_done(void **state)
 
 enum { CHOICES = 100000 };
 
-/* How often each was chosen, of the ready ones; the others never. */
+/* The ready cases were chosen equally often, the others never. */
 static void expect_even(const size_t *counts, size_t n, const bool *ready)
 {
 	int64_t ready_count = 0, total = 0, mean;
@@ -257,7 +257,7 @@ static void expect_even(const size_t *counts, size_t n, const bool *ready)
 	mean = total / ready_count;
 	for (size_t i = 0; i < n; i++) {
 		int64_t off = (int64_t)counts[i] - (ready[i] ? mean : 0);
-		/* With few rounds chance alone is worth more than 5 %. */
+		/* With few rounds chance alone makes more than 5 %. */
 		bool even = 20 * llabs(off) <= mean ||
 			(total < CHOICES && off * off <= 36 * mean);
 
@@ -266,7 +266,7 @@ static void expect_even(const size_t *counts, size_t n, const bool *ready)
 	}
 }
 
-/* Those whose bit is set in mask are ready, by a value in a buffer. */
+/* Cases whose bit is set in mask are ready: a value is in their buffer. */
 static void choose(unsigned mask, size_t n)
 {
 	weft_chan *ready = chan_with(1, 1), *empty = chan_of_int(1);
@@ -296,7 +296,7 @@ static void choose(unsigned mask, size_t n)
 	weft_chan_unref(empty);
 }
 
-/* Of all kinds at once, none of which is used up. */
+/* Ready cases of all kinds; choosing one does not use it up. */
 static void choose_among_kinds(void)
 {
 	weft_chan *closed = chan_of_int(1), *half = chan_with(1, 2);
@@ -337,7 +337,7 @@ static void *choose_often(void *arg)
 	return arg;
 }
 
-static void all_that_are_ready_are_chosen_alike(void **state)
+static void all_ready_cases_are_chosen_equally_often(void **state)
 {
 	(void)state;
 	both(choose_often, NULL);
@@ -371,7 +371,7 @@ static void *never_waits(void *arg)
 	return arg;
 }
 
-static void who_never_waits_gives_way_all_the_same(void **state)
+static void a_fiber_that_never_waits_still_gives_way(void **state)
 {
 	(void)state;
 	play(1, never_waits, NULL);
@@ -380,13 +380,13 @@ static void who_never_waits_gives_way_all_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_one_that_is_ready_is_done),
+		cmocka_unit_test(the_ready_case_is_done),
 		cmocka_unit_test(a_closed_channel_is_ready),
 		cmocka_unit_test(a_value_without_a_place_is_dropped),
-		cmocka_unit_test(without_one_it_waits_for_the_deadline),
+		cmocka_unit_test(without_a_ready_case_it_times_out),
 		cmocka_unit_test(a_bad_op_is_refused_before_anything_is_done),
-		cmocka_unit_test(all_that_are_ready_are_chosen_alike),
-		cmocka_unit_test(who_never_waits_gives_way_all_the_same),
+		cmocka_unit_test(all_ready_cases_are_chosen_equally_often),
+		cmocka_unit_test(a_fiber_that_never_waits_still_gives_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/api/select_wait_test.c - a select that waits does the one case that
- * somebody else makes ready, and leaves the others for those behind it.
+ * another fiber or thread makes ready, and leaves the others to later waiters.
  */
 #include "api/select_kit.h"
 
@@ -29,7 +29,7 @@ static void wait_for_value(size_t n, size_t at)
 	expect(only_done(cases, n, (int)at, 0));
 	for (size_t i = 0; i < n; i++) {
 		expect_eq(v[i], i == at ? 7 : -1);
-		/* Nobody waits there any more. */
+		/* No waiter is left on the channel. */
 		expect_eq(weft_chan_send(c[i], &seven, WEFT_NOW),
 			i % 2 ? 0 : -ETIMEDOUT);
 		weft_chan_unref(c[i]);
@@ -89,7 +89,7 @@ static void wait_for_close(size_t n, size_t at, int op)
 	}
 }
 
-/* There is one worker: who is seen to wait is in all lists. */
+/* There is one worker: a select that is seen to wait is in all lists. */
 static bool alone;
 
 static void wait_for_event(size_t n, size_t at)
@@ -104,7 +104,7 @@ static void wait_for_event(size_t n, size_t at)
 		cases[i] = case_of(WEFT_EVENT, &events[i], NULL);
 	f = select_begin(&s, cases, n);
 	weft_event_set(&events[at]);
-	/* A reset at once does not take it back from who is in it by then. */
+	/* A reset at once does not take the set back from a waiter. */
 	if (alone)
 		weft_event_reset(&events[at]);
 	expect_eq(select_end(f), at);
@@ -134,7 +134,7 @@ static void *wait_for_each(void *arg)
 	return arg;
 }
 
-static void it_waits_for_each_of_them(void **state)
+static void it_waits_for_each_case(void **state)
 {
 	(void)state;
 	alone = true;
@@ -167,13 +167,13 @@ static void *wait_for_many(void *arg)
 	return arg;
 }
 
-static void there_may_be_very_many(void **state)
+static void there_may_be_very_many_cases(void **state)
 {
 	(void)state;
 	play(2, wait_for_many, NULL);
 }
 
-/* The same on a plain thread; it is not known when it waits. */
+/* A plain thread selects; the test cannot see when it waits. */
 static struct {
 	weft_chan *c[4];
 	weft_event event;
@@ -328,8 +328,8 @@ static void *join_oneself(void *arg)
 	return arg;
 }
 
-/* One that is on no runtime, and whose memory goes with it. */
-static void *join_abroad(void *arg)
+/* A fiber on the inline executor; the join frees its memory. */
+static void *join_foreign(void *arg)
 {
 	weft_fiber_attr attr = { .executor = weft_inline() };
 	void *result = NULL;
@@ -347,7 +347,7 @@ static void *join_abroad(void *arg)
 static void it_joins_fibers(void **state)
 {
 	(void)state;
-	both(join_abroad, NULL);
+	both(join_foreign, NULL);
 	for (unsigned workers = 1; workers <= 2; workers++) {
 		play(workers, join_by_select, NULL);
 		play(workers, join_not_chosen, NULL);
@@ -388,7 +388,7 @@ static void *one_channel_twice(void *arg)
 	return arg;
 }
 
-/* A close ends a select that is in it three times once. */
+/* A close ends a select with three cases on the channel once. */
 static void *one_channel_closed(void *arg)
 {
 	weft_chan *c = chan_of_int(0);
@@ -406,7 +406,7 @@ static void *one_channel_closed(void *arg)
 	return arg;
 }
 
-/* It does not meet itself; somebody else it does, from either side. */
+/* A select does not meet itself; a sender or a receiver meets it. */
 static void *send_and_receive(void *arg)
 {
 	weft_chan *c = chan_of_int(0);
@@ -444,7 +444,7 @@ static void one_channel_may_be_in_several_cases(void **state)
 
 /*
  * Every way to put one channel into 2 to 4 cases, some of which send and some
- * receive: the select waits, and is met from either side, or closed.
+ * receive: the select waits; then a sender, a receiver or a close ends it.
  */
 enum { CASES_MAX = 4, BY_SEND = 0, BY_RECV, BY_CLOSE, BYS };
 
@@ -536,7 +536,7 @@ static void *mixed_selects(void *arg)
 	return arg;
 }
 
-static void one_channel_may_be_on_both_sides_of_it(void **state)
+static void one_channel_may_be_in_send_and_receive_cases(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 2; workers++) {
@@ -581,7 +581,7 @@ static void two_selects_meet(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What a select does not take is for those behind it. */
+/* A value that a select does not take is for the waiter behind it. */
 
 static void *receive_int(void *c)
 {
@@ -613,7 +613,7 @@ static void *receiver_behind(void *arg)
 	expect_eq(select_end(first), 1);
 	expect(v[0] == -1 && v[1] == 7);
 
-	/* The same when the one in front times out. */
+	/* The select in front times out: the waiter behind is served. */
 	cases[1].result = UNTOUCHED;
 	s.deadline = weft_after(NS_PER_MS);
 	first = spawn(select_fiber, &s);
@@ -627,7 +627,7 @@ static void *receiver_behind(void *arg)
 	return arg;
 }
 
-static void those_behind_a_select_are_served(void **state)
+static void waiters_behind_a_select_are_served(void **state)
 {
 	(void)state;
 	play(1, receiver_behind, NULL);
@@ -637,14 +637,14 @@ static void those_behind_a_select_are_served(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_waits_for_each_of_them),
-		cmocka_unit_test(there_may_be_very_many),
+		cmocka_unit_test(it_waits_for_each_case),
+		cmocka_unit_test(there_may_be_very_many_cases),
 		cmocka_unit_test(a_plain_thread_selects_too),
 		cmocka_unit_test(it_joins_fibers),
 		cmocka_unit_test(one_channel_may_be_in_several_cases),
-		cmocka_unit_test(one_channel_may_be_on_both_sides_of_it),
+		cmocka_unit_test(one_channel_may_be_in_send_and_receive_cases),
 		cmocka_unit_test(two_selects_meet),
-		cmocka_unit_test(those_behind_a_select_are_served),
+		cmocka_unit_test(waiters_behind_a_select_are_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/sem_test.c - as many are inside as there are permits, whoever they
- * are; permits are neither lost nor made, whoever gives up; too many end the
- * program.
+ * tests/api/sem_test.c - fibers and threads hold at most as many permits as
+ * there are; a waiter that gives up neither loses nor makes one; too many
+ * permits end the program.
  */
 #include "api/api.h"
 
@@ -75,7 +75,7 @@ static void too_many_end_the_program(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Everybody at once. */
+/* Holders of all kinds. */
 
 static void section(void)
 {
@@ -101,7 +101,7 @@ static void *go_through(void *arg)
 	return arg;
 }
 
-/* The same, for those who do not wait for long. */
+/* Acquire with deadlines so short that some pass. */
 static void *try_often(void *arg)
 {
 	for (size_t i = 0; i < s.rounds;) {
@@ -125,7 +125,7 @@ static void thread_goes_through(void *arg, unsigned i)
 }
 
 /* Two runtimes, an executor with threads of its own, and plain threads. */
-static void all_kinds_are_let_in(void **state)
+static void holders_of_all_kinds_get_permits(void **state)
 {
 	weft_rt *rt[2] = { rt_workers(1), rt_workers(2) };
 	weft_fiber *f[CROWD];
@@ -176,7 +176,7 @@ static void *stand_in_line(void *arg)
 	return NULL;
 }
 
-/* Every third is cancelled: its place goes to the next. */
+/* Every third waiter is cancelled: its place goes to the next. */
 static void *serve_in_order(void *arg)
 {
 	weft_fiber *f[CROWD];
@@ -204,7 +204,7 @@ static void *serve_in_order(void *arg)
 	return arg;
 }
 
-static void the_first_is_served_first(void **state)
+static void waiters_are_served_in_order(void **state)
 {
 	(void)state;
 	play(1, serve_in_order, NULL);
@@ -233,14 +233,14 @@ static void *cancel_it(void *arg)
 	return arg;
 }
 
-static void who_is_cancelled_does_not_wait(void **state)
+static void a_cancelled_fiber_does_not_wait(void **state)
 {
 	(void)state;
 	play(2, cancel_it, NULL);
 }
 
 /* ------------------------------------------------------------------------ */
-/* It lies in the frame of who waits. */
+/* The semaphore lies in the frame of the waiter. */
 
 static void release_it(void *arg)
 {
@@ -266,7 +266,7 @@ static void *wait_in_frames(void *arg)
 	return arg;
 }
 
-static void it_may_go_with_the_frame(void **state)
+static void a_semaphore_may_go_with_the_frame(void **state)
 {
 	(void)state;
 	play(2, wait_in_frames, NULL);
@@ -279,10 +279,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(permits_are_counted),
 		TEST(too_many_end_the_program),
-		TEST(all_kinds_are_let_in),
-		TEST(the_first_is_served_first),
-		TEST(who_is_cancelled_does_not_wait),
-		TEST(it_may_go_with_the_frame),
+		TEST(holders_of_all_kinds_get_permits),
+		TEST(waiters_are_served_in_order),
+		TEST(a_cancelled_fiber_does_not_wait),
+		TEST(a_semaphore_may_go_with_the_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

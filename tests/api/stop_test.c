@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/stop_test.c - a runtime that stops takes nothing new, runs what it
- * took, cancels every wait and is gone only when all of it has ended.
+ * tests/api/stop_test.c - a runtime that stops takes no new tasks, runs those
+ * it took, cancels every wait and is gone only when all fibers have ended.
  */
 #include "api/api.h"
 
@@ -26,7 +26,7 @@ static void block_in_group(void *arg)
 	atomic_fetch_add(&blocked.waiting, 1);
 	expect_eq(weft_group_wait(&blocked.never, WEFT_FOREVER), -ECANCELED);
 	expect(weft_cancelled());
-	/* It is sticky, but what need not wait succeeds, and a try tries. */
+	/* It stays cancelled, but calls that need not wait still work. */
 	expect_eq(weft_group_wait(&blocked.never, WEFT_FOREVER), -ECANCELED);
 	expect_eq(weft_group_wait(&blocked.never, WEFT_NOW), -ETIMEDOUT);
 	expect_eq(weft_group_wait(&(weft_group){ 0 }, WEFT_FOREVER), 0);
@@ -99,7 +99,7 @@ static void stop_cancels_every_wait(void **state)
 	weft_group_done(&blocked.never);
 }
 
-/* They are about to wait, or wait again, while the stop goes on. */
+/* Begins wait after wait, while the stop goes on. */
 static void wait_on_and_on(void *arg)
 {
 	(void)arg;
@@ -113,7 +113,7 @@ static void wait_on_and_on(void *arg)
 				weft_group_wait(&g, WEFT_FOREVER), -ECANCELED);
 			break;
 		}
-		/* The other one uses g, so its end must be seen. */
+		/* The other fiber uses g: wait for its end. */
 		while (weft_group_wait(&g, WEFT_NOW) != 0)
 			weft_yield();
 	}
@@ -140,7 +140,7 @@ static void stop_meets_fibers_at_work(void **state)
 	}
 }
 
-/* A fiber that is cancelled before it began runs all the same. */
+/* A fiber that is cancelled before it has started still runs. */
 static void *look_cancelled(void *arg)
 {
 	*(_Atomic(int) *)arg = weft_cancelled() ? 2 : 1;
@@ -163,7 +163,7 @@ static void *shut_down_before_it_runs(void *arg)
 	return arg;
 }
 
-static void one_not_begun_runs_and_is_cancelled(void **state)
+static void a_fiber_not_started_runs_and_is_cancelled(void **state)
 {
 	(void)state;
 	play(1, shut_down_before_it_runs, NULL);
@@ -243,7 +243,7 @@ static void *shut_down_inside(void *arg)
 	expect(weft_cancelled());
 	expect_refusals(rt);
 	expect_eq(weft_rt_shutdown(rt), 0);
-	/* No cancellation points, and other runtimes are not concerned. */
+	/* These are not cancellation points. */
 	weft_yield();
 	weft_checkpoint();
 	return arg;
@@ -270,7 +270,7 @@ static void nothing_new_after_shutdown(void **state)
 	}
 }
 
-/* Whatever was accepted while somebody shuts down is run; the rest is not. */
+/* Fibers accepted during a shutdown run; refused ones do not. */
 static struct {
 	weft_rt *rt;
 	_Atomic(size_t) accepted;
@@ -310,7 +310,7 @@ static void what_is_accepted_is_run(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who may stop, and for how long. */
+/* Timeouts, and stops from inside. */
 
 static void *hold_out(void *arg)
 {
@@ -362,7 +362,7 @@ static void *stop_in_fiber(void *arg)
 	return arg;
 }
 
-static void nobody_stops_his_own_runtime(void **state)
+static void its_own_fibers_and_tasks_cannot_stop_it(void **state)
 {
 	static weft_task task = { .run = stop_in_task };
 	weft_fiber *f;
@@ -415,12 +415,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stop_cancels_every_wait),
 		cmocka_unit_test(stop_meets_fibers_at_work),
-		cmocka_unit_test(one_not_begun_runs_and_is_cancelled),
+		cmocka_unit_test(a_fiber_not_started_runs_and_is_cancelled),
 		cmocka_unit_test(all_that_was_taken_runs),
 		cmocka_unit_test(nothing_new_after_shutdown),
 		cmocka_unit_test(what_is_accepted_is_run),
 		cmocka_unit_test(stop_again_after_a_timeout),
-		cmocka_unit_test(nobody_stops_his_own_runtime),
+		cmocka_unit_test(its_own_fibers_and_tasks_cannot_stop_it),
 		cmocka_unit_test(a_handle_is_good_while_stopping),
 	};
 

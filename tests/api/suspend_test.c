@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/suspend_test.c - a suspended fiber goes on once for each wake,
- * whoever wakes it and however early; one that commit refuses goes on at once.
+ * tests/api/suspend_test.c - a suspended fiber goes on once for each wake, by
+ * any waker and however early; one that commit refuses goes on at once.
  */
 #include "api/api.h"
 
 #include <weft/weft.h>
 
-/* Wait until somebody waits for b: then it can be woken. */
+/* Wait until b has a waiter, which can then be woken. */
 static void settle(struct baton *b)
 {
 	expect(await_yielding(atomic_load(&b->word) > BATON_DOWN));
@@ -53,14 +53,14 @@ static void *be_refused(void *arg)
 	return arg;
 }
 
-static void one_that_is_refused_runs_on(void **state)
+static void a_refused_fiber_runs_on(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++)
 		play(workers, be_refused, NULL);
 }
 
-/* "At once": what was ready, also a fiber to switch to, has not run. */
+/* "At once": no ready fiber, not even a next one, has run before it. */
 static void *be_refused_with_others_ready(void *arg)
 {
 	told.self = weft_self();
@@ -75,13 +75,13 @@ static void *be_refused_with_others_ready(void *arg)
 	return arg;
 }
 
-static void one_that_is_refused_runs_on_at_once(void **state)
+static void a_refused_fiber_runs_on_at_once(void **state)
 {
 	(void)state;
 	play(1, be_refused_with_others_ready, NULL);
 }
 
-/* Others resume each other's stack, and the refused one steps back to its. */
+/* Other fibers are resumable, and the refused one goes back to its stack. */
 static struct baton sleepers[8];
 
 static void *sleep_and_mark(void *arg)
@@ -115,7 +115,7 @@ static void *be_refused_with_others_resumable(void *arg)
 	return arg;
 }
 
-static void one_that_is_refused_steps_back(void **state)
+static void a_refused_fiber_goes_back_to_its_stack(void **state)
 {
 	(void)state;
 	play(1, be_refused_with_others_resumable, NULL);
@@ -155,7 +155,7 @@ static struct {
 	_Atomic(bool) stop;
 } early;
 
-/* Goes on after the fiber has long run again; its frame is not ours. */
+/* Returns long after the fiber runs again: a may be gone by then. */
 static bool commit_is_overtaken(struct weft_awaiter *a, weft_fiber *f)
 {
 	unsigned before = atomic_load(&early.resumed);
@@ -273,7 +273,7 @@ static void *wait_many_times(void *arg)
 	return arg;
 }
 
-/* Each baton has one that puts it, so the notes are in order. */
+/* Each baton has one waker, so the notes are in order. */
 static bool wake_waiters(size_t from, size_t step)
 {
 	bool any = false;
@@ -395,7 +395,7 @@ static void *second(void *arg)
 	return arg;
 }
 
-/* One worker.  The next one runs before what was ready long ago. */
+/* One worker.  The next fiber runs before fibers that were ready earlier. */
 static void *transfer(void *arg)
 {
 	weft_fiber *f = spawn(second, NULL);
@@ -416,14 +416,14 @@ static void *transfer(void *arg)
 	return arg;
 }
 
-static void next_runs_in_ones_place(void **state)
+static void the_next_fiber_runs_at_once(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < rounds(200); i++)
 		play(1, transfer, NULL);
 }
 
-/* Woken all the same, in this runtime or wherever it belongs. */
+/* The next fiber is woken, in this runtime or in its own. */
 static struct {
 	struct baton baton;
 	weft_fiber *fiber;
@@ -474,14 +474,14 @@ static void *name_next(void *arg)
 	return arg;
 }
 
-static void next_runs_also_when_commit_refuses(void **state)
+static void the_next_fiber_runs_also_when_commit_refuses(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 3; workers++)
 		play(workers, name_next, NULL);
 }
 
-static void next_runs_where_it_belongs(void **state)
+static void the_next_fiber_runs_in_its_own_runtime(void **state)
 {
 	(void)state;
 	nexted.home = rt_workers(1);
@@ -590,17 +590,17 @@ static void a_million_transfers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_that_is_refused_runs_on),
-		cmocka_unit_test(one_that_is_refused_runs_on_at_once),
-		cmocka_unit_test(one_that_is_refused_steps_back),
+		cmocka_unit_test(a_refused_fiber_runs_on),
+		cmocka_unit_test(a_refused_fiber_runs_on_at_once),
+		cmocka_unit_test(a_refused_fiber_goes_back_to_its_stack),
 		cmocka_unit_test(commit_may_wake_it_already),
 		cmocka_unit_test(a_wake_may_come_before_commit_returns),
 		cmocka_unit_test(only_fibers_suspend),
 		cmocka_unit_test(fibers_are_woken_by_fibers),
 		cmocka_unit_test(fibers_are_woken_by_threads),
-		cmocka_unit_test(next_runs_in_ones_place),
-		cmocka_unit_test(next_runs_also_when_commit_refuses),
-		cmocka_unit_test(next_runs_where_it_belongs),
+		cmocka_unit_test(the_next_fiber_runs_at_once),
+		cmocka_unit_test(the_next_fiber_runs_also_when_commit_refuses),
+		cmocka_unit_test(the_next_fiber_runs_in_its_own_runtime),
 		cmocka_unit_test(a_million_wakes_with_default),
 		cmocka_unit_test(a_million_wakes_with_next),
 		cmocka_unit_test(a_million_wakes_with_yield),

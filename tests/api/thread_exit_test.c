@@ -46,8 +46,8 @@ static void by_cancel_anywhere(void)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Places.  Each gets the way as its argument, and returns only if all is lost:
- * the alarm of the child ends what hangs. */
+/* Places.  Each gets the way as its argument, and returns only if the test has
+ * failed; the alarm of the child ends one that hangs. */
 
 typedef void way_fn(void);
 
@@ -192,7 +192,7 @@ static weft_executor *manual(void)
 	return e;
 }
 
-/* On a thread of the program's own. */
+/* On a thread that the program has created. */
 static void in_manual_fiber(way_fn *way)
 {
 	weft_executor *e = manual();
@@ -272,26 +272,26 @@ static void try_everywhere(way_fn *way)
 	}
 }
 
-static void pthread_exit_is_told(void **state)
+static void pthread_exit_ends_in_one_line(void **state)
 {
 	(void)state;
 	try_everywhere(by_exit);
 }
 
-static void pthread_cancel_is_told(void **state)
+static void pthread_cancel_ends_in_one_line(void **state)
 {
 	(void)state;
 	try_everywhere(by_cancel);
 }
 
-static void asynchronous_cancellation_is_told(void **state)
+static void asynchronous_cancellation_ends_in_one_line(void **state)
 {
 	(void)state;
 	try_everywhere(by_cancel_anywhere);
 }
 
 /* ------------------------------------------------------------------------ */
-/* Threads that end as they may. */
+/* Threads that may end. */
 
 static pthread_key_t key;
 
@@ -302,7 +302,7 @@ static void count(void *arg)
 
 static int ran;
 
-/* A destructor that uses weft, and is done with it. */
+/* A thread's destructor that uses weft. */
 static void run_more(void *e)
 {
 	expect_eq(weft_submit_fn(e, count, &ran), 0);
@@ -343,9 +343,9 @@ static void a_thread_that_is_done_with_weft_may_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pthread_exit_is_told),
-		cmocka_unit_test(pthread_cancel_is_told),
-		cmocka_unit_test(asynchronous_cancellation_is_told),
+		cmocka_unit_test(pthread_exit_ends_in_one_line),
+		cmocka_unit_test(pthread_cancel_ends_in_one_line),
+		cmocka_unit_test(asynchronous_cancellation_ends_in_one_line),
 		cmocka_unit_test(a_thread_that_is_done_with_weft_may_end),
 	};
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/time_test.c - sleeping: never too short, by anyone, anywhere; cut
- * short only by what may cut it short; and others go on meanwhile.
+ * tests/api/time_test.c - a sleep is never too short, in fibers and threads, on
+ * any executor; only a cancellation or a scope's deadline ends it early; and
+ * other fibers go on meanwhile.
  */
 #include "api/api.h"
 
@@ -12,7 +13,7 @@ enum { SOME = 40 };
 
 #define LONG_NS (1000 * NS_PER_S)
 
-/* Sleep for ns; what that gave back, having checked that it lasted. */
+/* Sleep for ns, and check that it took that long; the sleep's result. */
 static int nap(int64_t ns)
 {
 	weft_time before = weft_now();
@@ -56,7 +57,7 @@ static void a_thread_sleeps_as_long_as_it_should(void **state)
 	assert_expected();
 }
 
-/* Nothing to wait for: 0, at once, whatever else is the case. */
+/* A sleep whose time has passed returns 0 at once, also when cancelled. */
 static void *no_time(void *arg)
 {
 	static const weft_time past[] = { WEFT_NOW, -1, 1, INT64_MIN,
@@ -80,7 +81,7 @@ static void *no_time_cancelled(void *arg)
 	return no_time(arg);
 }
 
-/* It has run for so long that nobody has looked at the clock meanwhile. */
+/* The fiber has run so long that its worker's clock is old. */
 static void *no_time_after_work(void *arg)
 {
 	weft_time until = weft_after(30 * NS_PER_MS);
@@ -91,7 +92,7 @@ static void *no_time_after_work(void *arg)
 	return no_time(arg);
 }
 
-static void no_time_is_no_sleep(void **state)
+static void a_sleep_for_no_time_returns_0(void **state)
 {
 	(void)state;
 	play(1, no_time, NULL);
@@ -101,7 +102,7 @@ static void no_time_is_no_sleep(void **state)
 	assert_expected();
 }
 
-/* A fiber whose sleeps are all over gives way all the same. */
+/* A fiber whose sleeps all return at once still gives way. */
 static _Atomic(bool) other_ran;
 
 static void *another(void *arg)
@@ -131,7 +132,7 @@ static void sleeping_for_no_time_gives_way(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Cut short. */
+/* Ended early. */
 
 static _Atomic(int) results[SOME];
 static _Atomic(int) begun;
@@ -201,7 +202,7 @@ static void stop_wakes_sleepers(void **state)
 	}
 }
 
-/* Shielded, it sleeps through; also when all else has been told to end. */
+/* A shielded fiber sleeps to the end, also while its runtime stops. */
 static void *shielded(void *arg)
 {
 	(void)arg;
@@ -251,7 +252,7 @@ static void *scoped(void *arg)
 	return NULL;
 }
 
-static void a_scopes_deadline_cuts_it_short(void **state)
+static void a_scopes_deadline_ends_a_sleep(void **state)
 {
 	(void)state;
 	play(2, scoped, NULL);
@@ -316,7 +317,7 @@ static bool all_after(int64_t ns)
 	atomic_store(&begun, 0);
 	for (int i = 0; i < SOME; i++)
 		f[i] = spawn(in_order, &results[i]);
-	/* There is one worker: who has begun sleeps when we run. */
+	/* There is one worker: a fiber that has begun sleeps when we run. */
 	expect(await_yielding(atomic_load(&begun) == SOME));
 	in_time = common - weft_now() > ns / 3 * 2;
 	for (int i = 0; i < SOME; i++)
@@ -326,7 +327,7 @@ static bool all_after(int64_t ns)
 	return in_time;
 }
 
-/* Near, and so far ahead that the timers change their places several times. */
+/* Near deadlines, and some so far that the timers move several times. */
 static void *all_at_once(void *arg)
 {
 	int64_t ns = *(int64_t *)arg;
@@ -348,11 +349,11 @@ static void equal_times_come_in_order(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Others. */
+/* Other fibers of the runtime. */
 
 static _Atomic(bool) over;
 
-/* Yields for ever; with arg, after a while of something else. */
+/* Yields for ever; with arg, computes for a while in between. */
 static void *yields(void *arg)
 {
 	weft_time give_up = PATIENCE;
@@ -442,7 +443,7 @@ static void long_turns_delay_timers_little(void **state)
 	play(1, counts_turns, NULL);
 }
 
-/* Who holds the processor with the timer does not give it away. */
+/* The holder of the timer's processor does not give way. */
 static void *dozes(void *arg)
 {
 	(void)arg;
@@ -477,7 +478,7 @@ static void timers_of_a_stuck_processor_fire(void **state)
 	play(4, hogs, NULL);
 }
 
-/* Fibers that sleep do not make a runtime busy, and it does not wake up. */
+/* Sleeping fibers do not keep a runtime busy, nor wake it up. */
 static void a_sleeping_runtime_is_idle(void **state)
 {
 	weft_metrics before, after;
@@ -491,7 +492,7 @@ static void a_sleeping_runtime_is_idle(void **state)
 	assert_true(await(atomic_load(&begun) == 1));
 	assert_int_equal(weft_rt_wait_idle(rt, PATIENCE), 0);
 	nap_ns(50 * NS_PER_MS);
-	/* Its threads may be slow to go to sleep, but not often. */
+	/* Its threads may be slow to park, but not often. */
 	for (int i = 0; i < 10; i++) {
 		assert_int_equal(
 			weft_metrics_read(rt, &before, sizeof(before)), 0);
@@ -511,7 +512,7 @@ static void a_sleeping_runtime_is_idle(void **state)
 /* ------------------------------------------------------------------------ */
 /* Other executors. */
 
-static void *abroad(void *arg)
+static void *foreign(void *arg)
 {
 	(void)times(arg);
 	(void)weft_cancel(weft_self());
@@ -520,7 +521,7 @@ static void *abroad(void *arg)
 	return NULL;
 }
 
-/* A crowd on e, which is driven if it is a manual one; and one cancelled. */
+/* A crowd sleeps on e, driven here if manual; one is cancelled. */
 static void crowd_on(weft_executor *e, bool manual)
 {
 	weft_fiber_attr attr = { .executor = e };
@@ -531,7 +532,7 @@ static void crowd_on(weft_executor *e, bool manual)
 	atomic_store(&begun, 0);
 	atomic_store(&results[3], 1);
 	for (int i = 0; i < SOME; i++)
-		assert_int_equal(weft_spawn(&f[i], &attr, abroad, NULL), 0);
+		assert_int_equal(weft_spawn(&f[i], &attr, foreign, NULL), 0);
 	assert_int_equal(weft_spawn(&last, &attr, sleeps_long, &results[3]), 0);
 	while (manual && atomic_load(&arrivals) < SOME &&
 		weft_now() < give_up) {
@@ -572,8 +573,8 @@ static void fibers_sleep_on_any_executor(void **state)
 }
 
 /*
- * The last that there is of all executors ends where its timer is fired: on the
- * inline one that is the thread for timers itself.
+ * The only fiber outside of runtimes ends where its timer is fired: on the
+ * inline executor, on the timer thread itself.
  */
 static void *last_of_all(void *arg)
 {
@@ -583,7 +584,7 @@ static void *last_of_all(void *arg)
 	return NULL;
 }
 
-static void the_last_may_end_in_its_timer(void **state)
+static void the_last_fiber_may_end_on_the_timer_thread(void **state)
 {
 	weft_fiber_attr attr = { .executor = weft_inline() };
 
@@ -608,12 +609,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_fiber_sleeps_as_long_as_it_should),
 		cmocka_unit_test(a_thread_sleeps_as_long_as_it_should),
-		cmocka_unit_test(no_time_is_no_sleep),
+		cmocka_unit_test(a_sleep_for_no_time_returns_0),
 		cmocka_unit_test(sleeping_for_no_time_gives_way),
 		cmocka_unit_test(a_cancelled_sleeper_wakes),
 		cmocka_unit_test(stop_wakes_sleepers),
 		cmocka_unit_test(a_shield_protects_sleep),
-		cmocka_unit_test(a_scopes_deadline_cuts_it_short),
+		cmocka_unit_test(a_scopes_deadline_ends_a_sleep),
 		cmocka_unit_test(signals_do_not_wake_a_thread),
 		cmocka_unit_test(equal_times_come_in_order),
 		cmocka_unit_test(a_busy_runtime_wakes_sleepers),
@@ -621,7 +622,7 @@ int main(void)
 		cmocka_unit_test(timers_of_a_stuck_processor_fire),
 		cmocka_unit_test(a_sleeping_runtime_is_idle),
 		cmocka_unit_test(fibers_sleep_on_any_executor),
-		cmocka_unit_test(the_last_may_end_in_its_timer),
+		cmocka_unit_test(the_last_fiber_may_end_on_the_timer_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

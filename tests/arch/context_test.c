@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/arch/context_test.c - whoever switches away comes back to everything
- * as it was: registers, locals, red zone, on whichever thread.
+ * tests/arch/context_test.c - a context that switches away finds everything as
+ * it was when it comes back: registers, locals, red zone, on any thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ struct side {
 	const char *lost; /* the first register that was not kept */
 };
 
-/* Calls nobody, so every register reaches the switch as it was filled. */
+/* A leaf function: every register reaches the switch as it was filled. */
 static wf_may_switch void switch_once(void *arg)
 {
 	struct side *side = arg;
@@ -324,8 +324,8 @@ static void frame_pointer_survives(void **state)
 
 /* ------------------------------------------------------------------------ */
 /*
- * A function that calls nobody may keep its locals below the stack pointer: on
- * x86-64 those of up to 128 bytes.
+ * A leaf function may keep its locals below the stack pointer: on x86-64 up to
+ * 128 bytes.
  */
 
 /* Define name(from, to): how many words of zone were lost. */

@@ -23,7 +23,7 @@
 struct flow {
 	struct wf_context context;
 	struct wf_san san;
-	struct flow *from;		/* who switched here last */
+	struct flow *from;		/* the flow that switched here last */
 	void (*run)(struct flow *self);
 	void *arg;			/* for run */
 	char *map;			/* guard and stack; a thread's: NULL */
@@ -92,7 +92,7 @@ static inline void flow_open(
 	f->arg = arg;
 }
 
-/* Nobody is on the stack of f, nor will come back to it. */
+/* f must not run on its stack, nor come back to it. */
 static inline void flow_close(struct flow *f)
 {
 	if (!f->map)

@@ -223,7 +223,7 @@ static void a_release_passes_a_message_to_an_acquire(void **state)
 	pass_messages(false);
 }
 
-static void so_do_fences(void **state)
+static void fences_pass_a_message(void **state)
 {
 	(void)state;
 	pass_messages(true);
@@ -235,7 +235,7 @@ static void so_do_fences(void **state)
  */
 struct bits {
 	_Atomic(uint32_t) word;
-	uint32_t counted; /* by whoever has bit 0 */
+	uint32_t counted; /* by the thread that has bit 0 */
 	_Atomic(long) wrong;
 };
 
@@ -315,7 +315,7 @@ static bool under_qemu(void)
 	return madvise(NULL, 0, 9999) == 0;
 }
 
-static void so_does_the_one_total_order(void **state)
+static void seq_operations_order_a_store_before_a_load(void **state)
 {
 	(void)state;
 	if (under_qemu()) {
@@ -334,10 +334,10 @@ int main(void)
 		cmocka_unit_test(compare_and_swap),
 		cmocka_unit_test(compare_and_swap_weakly),
 		cmocka_unit_test(a_release_passes_a_message_to_an_acquire),
-		cmocka_unit_test(so_do_fences),
+		cmocka_unit_test(fences_pass_a_message),
 		cmocka_unit_test(bits_of_several_threads_do_not_disturb),
 		cmocka_unit_test(a_full_fence_orders_a_store_before_a_load),
-		cmocka_unit_test(so_does_the_one_total_order),
+		cmocka_unit_test(seq_operations_order_a_store_before_a_load),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ struct side {
 
 struct pair {
 	struct side thread, fiber;
-	int turns;		/* plain: a switch is no race */
+	int turns;		/* plain: a switch orders both sides */
 	bool done;
 	void *tsan_fiber;	/* where ThreadSanitizer thinks the fiber is */
 };

@@ -2,7 +2,7 @@
 /*
  * tests/bench/bench_test.c - rounds alternate, the median is the median, a
  * bench that fails is reported and not run again, one that wants fewer rounds
- * gets them, and what a round tells is brought together.
+ * gets them, and the samples of all rounds are combined.
  */
 #include "bench/bench.h"
 
@@ -79,12 +79,12 @@ static int grows(const struct bench *b, struct bench_sample *s)
 		.user_ns = (int64_t)n * 1000000,
 		.peak_rss_kb = (long)n,
 		.from = { n, n, n, n, n, n, n },
-		.facts = { .parked = n },
+		.report = { .parked = n },
 	};
 	return 0;
 }
 
-static void samples_come_together(void **state)
+static void samples_are_combined(void **state)
 {
 	const struct bench a = { .name = "a", .measure = grows };
 	const struct bench b = { .name = "b", .measure = grows, .rounds = 1 };
@@ -104,10 +104,10 @@ static void samples_come_together(void **state)
 	assert_int_equal((int)(r[0].total_ms * 1e6), 300);
 	assert_int_equal((int)(r[0].cpu_ms * 30), 160);
 	assert_int_equal((int)(r[0].user_ms * 30), 80);
-	/* Of ten operations, the second of three. */
+	/* Per operation, of ten; the median of three rounds. */
 	assert_int_equal((int)bench_cpu_median(&r[0]), 600000);
 	assert_int_equal(r[0].peak_rss_kb, 4);
-	assert_int_equal(r[0].facts.parked, 4);
+	assert_int_equal(r[0].report.parked, 4);
 	sum = &r[0].from.ticks;
 	for (size_t i = 0; i < sizeof(r[0].from) / sizeof(*sum); i++)
 		assert_int_equal(sum[i], 8);
@@ -177,7 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rounds_alternate),
-		cmocka_unit_test(samples_come_together),
+		cmocka_unit_test(samples_are_combined),
 		cmocka_unit_test(cpu_time_has_a_median_too),
 		cmocka_unit_test(few_rounds_are_spread),
 		cmocka_unit_test(every_floor_works),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/bench/machine_test.c - the model of the CPU is found where there is
- * one, and nothing is left empty.
+ * one, and no field is left empty.
  */
 #include "bench/machine.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/bench/page_test.c - the page has a bar for every row, closes what it
- * opens, needs nothing from elsewhere, and takes no name for markup.
+ * tests/bench/page_test.c - the page has a bar for every row, closes every tag,
+ * needs no other file, and escapes markup in names.
  */
 #include "bench/html.h"
 
@@ -34,7 +34,7 @@ static void a_bar_for_every_row(void **state)
 	(void)state;
 	usual();
 	rows = x.n * x.n_loads;
-	/* One was not measured, and one is too long. */
+	/* One row was not measured, and one bar is too long. */
 	x.result[1].err = -ENOMEM;
 	x.result[2].ns[1] = 12345678;
 	page = kit_print(&x, bench_policies_page);
@@ -52,7 +52,7 @@ static void a_bar_for_every_row(void **state)
 	free(page);
 }
 
-/* Bars are as long as what they show: 10 and 11.5 ns of at most 30. */
+/* The length of a bar is its time: 10 and 11.5 ns of at most 30. */
 static void bars_have_the_right_length(void **state)
 {
 	const char *bar;
@@ -78,7 +78,7 @@ static void bars_have_the_right_length(void **state)
 	free(page);
 }
 
-static void nothing_comes_from_elsewhere(void **state)
+static void the_page_needs_no_other_file(void **state)
 {
 	static const char *const bad[] = { "http:", "https:", "//",
 		"src=", "href=", "url(", "@import", "@font-face", "<script",
@@ -102,7 +102,7 @@ static bool is_void(const char *name)
 	return strcmp(name, "meta") == 0 || strcmp(name, "wbr") == 0;
 }
 
-/* Walk over all tags with a stack of what is open. */
+/* Walk over all tags with a stack of the open ones. */
 static const char *first_fault(const char *page)
 {
 	static char open[64][16];
@@ -132,7 +132,7 @@ static const char *first_fault(const char *page)
 	return depth == 0 ? NULL : "something is left open";
 }
 
-static void what_is_opened_is_closed(void **state)
+static void every_tag_is_closed(void **state)
 {
 	const char *fault;
 	char *page;
@@ -154,7 +154,7 @@ static void what_is_opened_is_closed(void **state)
 	free(page);
 }
 
-static void names_are_not_markup(void **state)
+static void markup_in_names_is_escaped(void **state)
 {
 	struct bench_impl odd = bench_weft;
 	struct bench_load load = bench_merge_sort;
@@ -229,9 +229,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_bar_for_every_row),
 		cmocka_unit_test(bars_have_the_right_length),
-		cmocka_unit_test(nothing_comes_from_elsewhere),
-		cmocka_unit_test(what_is_opened_is_closed),
-		cmocka_unit_test(names_are_not_markup),
+		cmocka_unit_test(the_page_needs_no_other_file),
+		cmocka_unit_test(every_tag_is_closed),
+		cmocka_unit_test(markup_in_names_is_escaped),
 		cmocka_unit_test(long_names_are_broken),
 		cmocka_unit_test(numbers_have_units),
 	};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/bench/plan_test.c - every workload gets its rows, each once, and what
- * they are compared with is there but hidden.
+ * tests/bench/plan_test.c - every workload gets its rows, each once, and the
+ * rows they are compared with are there but hidden.
  */
 #include "bench/plan.h"
 
@@ -45,7 +45,7 @@ static void a_row_for_each_number_of_workers(void **state)
 		bench_plan_find(&plan, &bench_spawn_join, &bench_pool, 2));
 }
 
-static void wishes_come_true(void **state)
+static void wishes_decide_the_rows(void **state)
 {
 	struct bench_wish wish = { .workers = 3, .scale = 1 };
 
@@ -55,7 +55,7 @@ static void wishes_come_true(void **state)
 	assert_int_equal(plan.n, 2);
 	assert_int_equal(plan.row[0].workers, 3);
 
-	/* Unless it is named, a long one is not all there. */
+	/* A long workload runs in part, unless it is named. */
 	wish.workers = 0;
 	bench_plan_load(&plan, &bench_idle, &wish, false);
 	assert_true(plan.row[2].part > 0 && plan.row[2].part < 1);
@@ -74,8 +74,8 @@ static void wishes_come_true(void **state)
 	assert_ptr_equal(plan.row[2].on, &bench_weft);
 }
 
-/* What does not fit has no row, unless somebody asks for it. */
-static void what_cannot_run_is_left_out(void **state)
+/* A workload that the implementation cannot run has a row only if named. */
+static void a_workload_that_cannot_run_is_left_out(void **state)
 {
 	const struct bench_impl simple = { .name = "simple" };
 	struct bench_wish wish = { .workers = 1, .scale = 1 };
@@ -91,8 +91,8 @@ static void what_cannot_run_is_left_out(void **state)
 	assert_ptr_equal(plan.row[0].on, &simple);
 }
 
-/* The fewer of what the workload and the implementation can bear. */
-static void rounds_are_the_fewer(void **state)
+/* The smaller limit of the workload and the implementation. */
+static void the_smaller_limit_of_rounds_holds(void **state)
 {
 	static const unsigned few[][3] = { { 0, 0, 0 }, { 0, 5, 5 },
 		{ 5, 0, 5 }, { 3, 5, 3 }, { 5, 3, 3 } };
@@ -108,8 +108,8 @@ static void rounds_are_the_fewer(void **state)
 	}
 }
 
-/* Of one worker and of two, and of weft only. */
-static void limits_are_those_of_the_workers(void **state)
+/* Only weft with one or two workers has a limit. */
+static void limits_are_for_one_and_two_workers(void **state)
 {
 	static const struct {
 		const struct bench_impl *on;
@@ -137,7 +137,7 @@ static const struct bench *floor_named(const char *name)
 	return floor;
 }
 
-/* Alone, a floor has with it what it is measured by. */
+/* A floor brings the floors that it is measured by. */
 static void floors_have_their_base(void **state)
 {
 	const struct bench *b;
@@ -156,7 +156,7 @@ static void floors_have_their_base(void **state)
 	assert_true(b != NULL && b->hidden);
 }
 
-static void what_is_compared_with_is_hidden(void **state)
+static void rows_compared_with_are_hidden(void **state)
 {
 	const struct bench_wish wish = { .scale = 1 };
 	const struct bench *b;
@@ -177,7 +177,7 @@ static void what_is_compared_with_is_hidden(void **state)
 	assert_true(b != NULL && b->hidden);
 }
 
-/* floor-cas was asked for: it is seen, and there once. */
+/* floor-cas was asked for: it is shown, and once. */
 static void everything_fits(void **state)
 {
 	const struct bench_wish wish = { .scale = 1 };
@@ -201,12 +201,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_for_each_number_of_workers),
-		cmocka_unit_test(wishes_come_true),
-		cmocka_unit_test(what_cannot_run_is_left_out),
-		cmocka_unit_test(rounds_are_the_fewer),
-		cmocka_unit_test(limits_are_those_of_the_workers),
+		cmocka_unit_test(wishes_decide_the_rows),
+		cmocka_unit_test(a_workload_that_cannot_run_is_left_out),
+		cmocka_unit_test(the_smaller_limit_of_rounds_holds),
+		cmocka_unit_test(limits_are_for_one_and_two_workers),
 		cmocka_unit_test(floors_have_their_base),
-		cmocka_unit_test(what_is_compared_with_is_hidden),
+		cmocka_unit_test(rows_compared_with_are_hidden),
 		cmocka_unit_test(everything_fits),
 	};
 

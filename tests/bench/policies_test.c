@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/bench/policies_test.c - the experiment has every heuristic in it, each
- * name is what it says, ratios are to the default, and text and lines tell all
- * of it.
+ * under its own words, ratios are to the default, and text and lines have every
+ * result.
  */
 #include "bench/policies.h"
 
@@ -51,7 +51,7 @@ static void implementations_by_name(void **state)
 	assert_int_equal(im->policy->local, WEFT_LOCAL_MUTEX);
 	assert_int_equal(im->policy->wake, WEFT_WAKE_GO);
 	assert_ptr_equal(im->run, bench_weft.run);
-	/* What is the default need not be said. */
+	/* Words of the default may be left out. */
 	assert_ptr_equal(find("steal-half,mutex"), find("mutex"));
 	assert_string_equal(find("atomic,lifo")->name, "ws");
 
@@ -61,7 +61,7 @@ static void implementations_by_name(void **state)
 	assert_non_null(strstr(why, "steal-one"));
 }
 
-/* Every value of every field is there, alone and not. */
+/* Every value of every field is there, alone and with others. */
 static void every_word_is_tried(void **state)
 {
 	bool pool = false;
@@ -125,7 +125,7 @@ static void nothing_is_there_twice(void **state)
 					    x.variant[k].on->name) != 0);
 }
 
-static void workers_are_the_documents(void **state)
+static void workers_are_of_the_experiment(void **state)
 {
 	(void)state;
 	usual();
@@ -150,7 +150,7 @@ static void ratios_are_to_the_default(void **state)
 	assert_int_equal((int)(2 * bench_cpu_median(c.result)), 27);
 	assert_true(c.cpu_ratio == 13.5 / 11);
 
-	/* Without the default there is nothing to compare with. */
+	/* Without the default's result there is no ratio. */
 	x.result[x.n].err = -ENOMEM;
 	c = bench_policies_cell(&x, x.load[1], x.variant[0].on);
 	assert_true(!c.measured && c.ratio == 0);
@@ -202,8 +202,8 @@ static void lines_have_all_fields(void **state)
 	free(text);
 }
 
-/* A real one: everything in it is measured. */
-static void it_runs(void **state)
+/* A small experiment runs, and every cell is measured. */
+static void a_small_experiment_runs(void **state)
 {
 	(void)state;
 	assert_int_equal(bench_policies_open(&x), 0);
@@ -235,11 +235,11 @@ int main(void)
 		cmocka_unit_test(every_word_is_tried),
 		cmocka_unit_test(every_word_is_explained),
 		cmocka_unit_test(nothing_is_there_twice),
-		cmocka_unit_test(workers_are_the_documents),
+		cmocka_unit_test(workers_are_of_the_experiment),
 		cmocka_unit_test(ratios_are_to_the_default),
 		cmocka_unit_test(text_fits_a_terminal),
 		cmocka_unit_test(lines_have_all_fields),
-		cmocka_unit_test(it_runs),
+		cmocka_unit_test(a_small_experiment_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static void memory_is_seen(void **state)
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(p != MAP_FAILED);
 	memset(p, 1, MEMORY);
-	/* Its own protection, or it could be joined with a neighbour. */
+	/* Another protection, or the kernel could merge it with a neighbour. */
 	assert_int_equal(mprotect(p, MEMORY / 2, PROT_READ), 0);
 	assert_true(bench_rss_bytes() >= rss + MEMORY / 2);
 	assert_true(bench_mappings() > mappings);
@@ -44,7 +44,7 @@ static void switches_are_compared(void **state)
 	struct bench_switches b = { .n = 2, .of = { { 11, 9 }, { 12, 3 } } };
 
 	(void)state;
-	/* 10 has gone, 11 had two, 12 has come and had three. */
+	/* Thread 10 has ended (1), 11 had two, 12 is new and had three. */
 	assert_int_equal(bench_switches_between(&a, &b), 1 + 2 + 3);
 	assert_int_equal(bench_switches_between(&a, &a), 0);
 }
@@ -53,7 +53,7 @@ static sem_t ping, pong;
 
 #define ANSWERS 20
 
-/* It sleeps before most of them, since the other one takes its time. */
+/* The thread sleeps before most answers, since ask() waits 1 ms. */
 static void *answer(void *unused)
 {
 	for (int i = 0; i < ANSWERS + 2; i++) {

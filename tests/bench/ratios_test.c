@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/bench/ratios_test.c - weft is compared with the pool on as many
- * workers, and judged by what it has on two; floors by others, sleepers by how
- * late they are.
+ * workers, and judged by its time on two; floors are judged by other floors,
+ * sleepers by how late they are.
  */
 #include "bench/table.h"
 
@@ -83,7 +83,7 @@ static void limits_are_of_two_workers(void **state)
 	yields(79, "  BELOW 8.0 times the pool\n");
 }
 
-/* The documents have more workers; they are shown, and not judged. */
+/* The earlier experiment has more workers; they are shown, and not judged. */
 static void more_workers_are_shown(void **state)
 {
 	(void)state;
@@ -96,8 +96,8 @@ static void more_workers_are_shown(void **state)
 	       "   -  reaches 4.0 times the pool\n");
 }
 
-/* Whatever has no limit of its own is at least as fast. */
-static void nothing_is_slower(void **state)
+/* A workload without a limit of its own must be as fast as the pool. */
+static void the_usual_limit_is_the_pools_time(void **state)
 {
 	(void)state;
 	plan.n = 0;
@@ -124,7 +124,7 @@ static void without_a_pool_nothing_is_judged(void **state)
 	assert_null(strstr(text, "the pool"));
 }
 
-/* Names of policies are wider than others; the columns stay columns. */
+/* A name of a policy may be wide; the columns stay aligned. */
 static void long_names_widen_the_table(void **state)
 {
 	static const char words[] = "mutex,steal-one,take-all,wake-go";
@@ -195,7 +195,7 @@ static void both_numbers_of_workers_are_judged(void **state)
 /* Half of the fibers may take half of the CPU time. */
 static void sleepers_are_judged(void **state)
 {
-	struct bench_sleep *s = &results[0].facts.sleep[1];
+	struct bench_sleep *s = &results[0].report.sleep[1];
 
 	(void)state;
 	plan.n = 0;
@@ -203,40 +203,41 @@ static void sleepers_are_judged(void **state)
 	results[0].ops = 50000;
 	*s = (struct bench_sleep){ 1000, 59.9, 1019.9, 5, 1999.9 };
 	expect("      59.9 ms of CPU time with warm stacks, within 60\n");
-	expect("    1019.9 ms from the release until all are up, within "
+	expect("    1019.9 ms from the release until all have woken, within "
 	       "1020\n");
 	expect("    1999.9 us late at worst, within 2000\n");
 	*s = (struct bench_sleep){ 1000, 60.1, 1020.1, 5, 2000 };
 	expect("      60.1 ms of CPU time with warm stacks, OVER 60\n");
-	expect("    1020.1 ms from the release until all are up, OVER 1020\n");
+	expect("    1020.1 ms from the release until all have woken, OVER "
+	       "1020\n");
 	expect("    2000.0 us late at worst, OVER 2000\n");
 }
 
-static void deadlines_are_told(void **state)
+static void the_cost_of_deadlines_is_shown(void **state)
 {
 	(void)state;
 	plan.n = 0;
 	row(&bench_timeouts, &bench_weft, 1, 5);
-	results[0].facts.without_ns = 40;
-	results[0].facts.with_ns = 45.5;
+	results[0].report.without_ns = 40;
+	results[0].report.with_ns = 45.5;
 	expect("     40.00 ns a wait without a deadline, in the last round\n"
-	       "       45.50 ns the same with one\n"
-	       "        5.50 ns to arm and cancel it\n");
+	       "       45.50 ns a wait with a deadline\n"
+	       "        5.50 ns to set and cancel it\n");
 }
 
 /*
  * The waits with a deadline were faster, or less memory was resident: noise.
- * Then there is no number, and nothing is judged by it or divided by it.
+ * Then no number is printed, judged or divided by.
  */
-static void noise_is_no_number(void **state)
+static void noise_is_not_shown_as_a_number(void **state)
 {
 	(void)state;
 	plan.n = 0;
 	row(&bench_timeouts, &bench_weft, 2, 0.000001);
 	row(&bench_timeouts, &bench_pool, 2, 5);
-	results[0].facts.without_ns = 45.5;
-	results[0].facts.with_ns = 40;
-	expect("         - ns to arm and cancel it: below what can be "
+	results[0].report.without_ns = 45.5;
+	results[0].report.with_ns = 40;
+	expect("         - ns to set and cancel it: below what can be "
 	       "measured\n");
 	expect("timeouts           weft   2          -          -         -");
 	expect("  below what can be measured\n");
@@ -245,7 +246,7 @@ static void noise_is_no_number(void **state)
 	assert_null(strstr(text, "-5.50"));
 	plan.n = 0;
 	row(&bench_million, &bench_weft, 2, 100);
-	results[0].facts.bytes_each = -3;
+	results[0].report.bytes_each = -3;
 	expect("         - bytes resident each: below what can be measured\n");
 	assert_null(strstr(text, "-3"));
 }
@@ -255,14 +256,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(limits_are_of_two_workers),
 		cmocka_unit_test(more_workers_are_shown),
-		cmocka_unit_test(nothing_is_slower),
+		cmocka_unit_test(the_usual_limit_is_the_pools_time),
 		cmocka_unit_test(without_a_pool_nothing_is_judged),
 		cmocka_unit_test(long_names_widen_the_table),
 		cmocka_unit_test(floors_are_judged_by_others),
 		cmocka_unit_test(both_numbers_of_workers_are_judged),
 		cmocka_unit_test(sleepers_are_judged),
-		cmocka_unit_test(deadlines_are_told),
-		cmocka_unit_test(noise_is_no_number),
+		cmocka_unit_test(the_cost_of_deadlines_is_shown),
+		cmocka_unit_test(noise_is_not_shown_as_a_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

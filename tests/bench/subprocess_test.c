@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/bench/subprocess_test.c - a round in another process brings its figures or
- * its error back, and one that dies is told from one that was killed.
+ * tests/bench/subprocess_test.c - a round in another process returns its
+ * figures or its error, and a crash is told from a kill by the system.
  */
 #include "bench/subprocess.h"
 
@@ -23,7 +23,7 @@ static int works(const struct bench *b, struct bench_sample *s)
 	touched = 1;
 	s->ops = b->ops;
 	s->ns = 42;
-	s->facts.mappings = 7;
+	s->report.mappings = 7;
 	return 0;
 }
 
@@ -54,11 +54,11 @@ static void figures_come_back(void **state)
 	struct bench_sample s = { 0 };
 
 	(void)state;
-	assert_int_equal(bench_apart(works, &b, &s), 0);
+	assert_int_equal(bench_subprocess(works, &b, &s), 0);
 	assert_int_equal(touched, 0);
 	assert_int_equal(s.ops, 11);
 	assert_int_equal(s.ns, 42);
-	assert_int_equal(s.facts.mappings, 7);
+	assert_int_equal(s.report.mappings, 7);
 }
 
 static void errors_come_back(void **state)
@@ -67,10 +67,10 @@ static void errors_come_back(void **state)
 	struct bench_sample s = { 0 };
 
 	(void)state;
-	assert_int_equal(bench_apart(fails, &b, &s), -EILSEQ);
-	assert_int_equal(bench_apart(is_killed, &b, &s), -ENOMEM);
-	assert_int_equal(bench_apart(leaves, &b, &s), -ECHILD);
-	/* Nobody is left behind. */
+	assert_int_equal(bench_subprocess(fails, &b, &s), -EILSEQ);
+	assert_int_equal(bench_subprocess(is_killed, &b, &s), -ENOMEM);
+	assert_int_equal(bench_subprocess(leaves, &b, &s), -ECHILD);
+	/* No child process is left. */
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
 }

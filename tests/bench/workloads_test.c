@@ -2,7 +2,7 @@
 /*
  * tests/bench/workloads_test.c - every workload comes to its end with the right
  * result, on every implementation that can run it, with one and more workers,
- * and what it tells makes sense.
+ * and its figures are plausible.
  */
 #include "bench/workloads.h"
 
@@ -83,8 +83,8 @@ static void on_the_pool(void **state)
 }
 
 /*
- * Each in one of the workloads of the experiment.  All of them in all of these
- * is what tests/cli does.
+ * Each policy runs one workload of the experiment.  tests/cli runs every policy
+ * on every workload.
  */
 static void with_every_policy(void **state)
 {
@@ -114,7 +114,7 @@ static struct bench_sources sources(
 	return s.from;
 }
 
-/* The words reach the scheduler: tasks come from elsewhere. */
+/* The words reach the scheduler: tasks come from other queues. */
 static void policies_make_a_difference(void **state)
 {
 	struct bench_sources s;
@@ -130,8 +130,8 @@ static void policies_make_a_difference(void **state)
 	assert_int_equal(s.lifo, 0);
 }
 
-/* A task that cannot wait runs only what need not. */
-static void what_does_not_fit_is_said(void **state)
+/* Plain tasks cannot run workloads that wait. */
+static void a_workload_that_cannot_run_is_refused(void **state)
 {
 	struct bench_impl simple = bench_pool;
 	struct bench_sample s;
@@ -154,7 +154,7 @@ static int start_so_many(void (*fn)(void *), void *arg)
 	return weft_go(fn, arg);
 }
 
-/* Fibers in all, or if one of them cannot be started, the error. */
+/* The number of fibers, or the error if one cannot be started. */
 static int64_t measure_starts(const struct bench_load *load, uint64_t last)
 {
 	struct bench_impl odd = bench_weft;
@@ -168,11 +168,11 @@ static int64_t measure_starts(const struct bench_load *load, uint64_t last)
 	return err ? err : (int64_t)wf_load_rlx(&starts);
 }
 
-/* One of the last ones, or one in the middle: others must not wait for it. */
+/* A late fiber, or one in the middle, fails: others must not wait for it. */
 static void cannot_start(const struct bench_load *load)
 {
-	/* What starts in a process of its own is not counted here. */
-	int64_t n = load->apart ? 100 : measure_starts(load, UINT64_MAX);
+	/* Fibers of a subprocess are not counted here. */
+	int64_t n = load->subprocess ? 100 : measure_starts(load, UINT64_MAX);
 	const int64_t at[] = { n - 1, n - 2, n / 2 };
 
 	assert_true(n >= 3);
@@ -186,7 +186,7 @@ static void cannot_start(const struct bench_load *load)
 	}
 }
 
-static void who_cannot_start_is_not_waited_for(void **state)
+static void a_fiber_that_cannot_start_is_not_waited_for(void **state)
 {
 	(void)state;
 	for (size_t i = 0; bench_loads[i] != NULL; i++)
@@ -202,7 +202,7 @@ static void by_plain_calls(void **state)
 			check_sample(bench_loads[i], &bench_plain, 1);
 }
 
-/* The same operations, whatever runs them. */
+/* Every implementation counts the same operations. */
 static void operations_are_counted(void **state)
 {
 	struct bench_sample s;
@@ -225,7 +225,7 @@ static void operations_are_counted(void **state)
 	assert_int_equal(s.ops, 200);
 }
 
-/* In a thousandth of the size. */
+/* At a thousandth of the size. */
 static void messages_and_sections_are_counted(void **state)
 {
 	static const struct {
@@ -261,7 +261,7 @@ static void messages_and_sections_are_counted(void **state)
 	}
 }
 
-/* A part of the size, and of that the scale and the share. */
+/* part, scale and the implementation's share are multiplied. */
 static void parts_are_smaller(void **state)
 {
 	struct bench b = { .workers = 1,
@@ -279,16 +279,16 @@ static void parts_are_smaller(void **state)
 	assert_int_equal(s.ops, 1000);
 }
 
-static void some_tell_more(void **state)
+static void some_workloads_report_more(void **state)
 {
 	struct bench_sample s;
 
 	(void)state;
 	assert_int_equal(measure(&bench_million, &bench_weft, 1, &s), 0);
-	assert_int_equal(s.facts.parked, 1000);
-	assert_true(s.facts.mappings > 0);
+	assert_int_equal(s.report.parked, 1000);
+	assert_true(s.report.mappings > 0);
 	/* A fiber that waits holds at least one page of stack. */
-	assert_true(s.facts.bytes_each > 1000);
+	assert_true(s.report.bytes_each > 1000);
 	assert_int_equal(measure(&bench_coarse, &bench_weft, 1, &s), 0);
 	assert_int_equal(s.user_ns, 200000);
 	assert_true(s.cpu_ns >= s.user_ns);
@@ -296,12 +296,12 @@ static void some_tell_more(void **state)
 	assert_true(s.user_ns >= 100000 && s.user_ns % 100000 == 0);
 	assert_int_equal(measure(&bench_ping_pong_hog, &bench_weft, 1, &s), 0);
 	assert_true(s.user_ns >= 1000000 && s.user_ns % 1000000 == 0);
-	assert_true(s.facts.middle_us > 0);
-	assert_true(s.facts.middle_us <= s.facts.most_us);
-	assert_true(s.facts.most_us <= s.facts.worst_us);
+	assert_true(s.report.middle_us > 0);
+	assert_true(s.report.middle_us <= s.report.most_us);
+	assert_true(s.report.most_us <= s.report.worst_us);
 }
 
-/* Twice 100 of them, up to 10 ms: the last is up at about that time. */
+/* Twice 100 sleepers, for up to 10 ms. */
 static void sleepers_tell_how_late_they_are(void **state)
 {
 	struct bench_sample s;
@@ -311,13 +311,13 @@ static void sleepers_tell_how_late_they_are(void **state)
 	assert_int_equal(measure(&bench_timers, &bench_weft, 2, &s), 0);
 	assert_true(weft_now() - begin >= 2 * 9000000LL);
 	for (int i = 0; i < 2; i++) {
-		const struct bench_sleep *f = &s.facts.sleep[i];
+		const struct bench_sleep *f = &s.report.sleep[i];
 
 		assert_true(f->cpu_ms > 0);
 		assert_true(f->longest_ms == 10 && f->done_ms >= 9);
 		assert_true(f->late_us > 0 && f->late_us <= f->worst_us);
 	}
-	assert_true(s.ns == (int64_t)(s.facts.sleep[1].done_ms * 1e6 + 0.5));
+	assert_true(s.ns == (int64_t)(s.report.sleep[1].done_ms * 1e6 + 0.5));
 }
 
 static void deadlines_have_their_price(void **state)
@@ -327,8 +327,8 @@ static void deadlines_have_their_price(void **state)
 
 	(void)state;
 	assert_int_equal(measure(&bench_timeouts, &bench_weft, 1, &s), 0);
-	assert_true(s.facts.without_ns > 0 && s.facts.with_ns > 0);
-	ns = (s.facts.with_ns - s.facts.without_ns) * (double)s.ops;
+	assert_true(s.report.without_ns > 0 && s.report.with_ns > 0);
+	ns = (s.report.with_ns - s.report.without_ns) * (double)s.ops;
 	assert_int_equal(s.ns, ns < 1 ? 1 : (int64_t)ns);
 }
 
@@ -339,13 +339,13 @@ int main(void)
 		cmocka_unit_test(on_the_pool),
 		cmocka_unit_test(with_every_policy),
 		cmocka_unit_test(policies_make_a_difference),
-		cmocka_unit_test(what_does_not_fit_is_said),
-		cmocka_unit_test(who_cannot_start_is_not_waited_for),
+		cmocka_unit_test(a_workload_that_cannot_run_is_refused),
+		cmocka_unit_test(a_fiber_that_cannot_start_is_not_waited_for),
 		cmocka_unit_test(by_plain_calls),
 		cmocka_unit_test(operations_are_counted),
 		cmocka_unit_test(messages_and_sections_are_counted),
 		cmocka_unit_test(parts_are_smaller),
-		cmocka_unit_test(some_tell_more),
+		cmocka_unit_test(some_workloads_report_more),
 		cmocka_unit_test(sleepers_tell_how_late_they_are),
 		cmocka_unit_test(deadlines_have_their_price),
 	};

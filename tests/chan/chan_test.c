@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/chan/chan_test.c - STATE says at any time whether a call has to wait
- * (C4); the ring keeps its order wherever its head is; who is claimed gets its
- * element in its own frame, who was lost to another is passed over; and nobody
- * stays in a list.
+ * (C4); the ring keeps its order wherever its head is; a claimed waiter gets
+ * its element in its own frame, one that has given up is passed over; and no
+ * waiter stays in a list.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,9 +52,9 @@ static bool is_empty(weft_chan *c)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Nobody waits. */
+/* Without waiters. */
 
-/* What STATE has to be, from all else. */
+/* What STATE has to be without waiters. */
 static uint32_t expected_state(size_t count, size_t capacity, bool closed)
 {
 	if (closed)
@@ -62,7 +62,7 @@ static uint32_t expected_state(size_t count, size_t capacity, bool closed)
 	return (count < capacity ? SEND : 0) | (count > 0 ? RECV : 0);
 }
 
-/* One channel and what should be in it: the numbers from first on. */
+/* One channel and its expected contents: the numbers first to next - 1. */
 struct model {
 	weft_chan *c;
 	size_t bytes, capacity;
@@ -140,7 +140,7 @@ static void state_and_order_are_as_in_a_model(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Waiters made by hand: plain threads, as far as anybody can see. */
+/* Waiters made by hand, which look like plain threads to the channel. */
 
 struct hand {
 	struct wf_waiter w;
@@ -212,7 +212,7 @@ static void a_receive_takes_from_the_frame_of_the_first_sender(void **state)
 	weft_chan_unref(c);
 }
 
-/* What a sender waits with goes behind what is in the ring. */
+/* The waiting sender's value goes behind those in the ring. */
 static void a_receive_from_a_full_ring_lets_a_sender_in(void **state)
 {
 	weft_chan *c = make(sizeof(uint64_t), 2);
@@ -237,7 +237,7 @@ static void a_receive_from_a_full_ring_lets_a_sender_in(void **state)
 	weft_chan_unref(c);
 }
 
-static void who_was_lost_is_passed_over(void **state)
+static void a_waiter_that_gave_up_is_passed_over(void **state)
 {
 	weft_chan *c = make(sizeof(uint64_t), 0);
 	struct hand a, b;
@@ -257,7 +257,7 @@ static void who_was_lost_is_passed_over(void **state)
 	hand_open(&a);
 	assert_true(wf_chan_enlist(c, WF_CHAN_RECV, &a.n));
 	wf_store_rlx(&a.w.word, GONE);
-	/* With nobody left it is not sent, and does not look ready again. */
+	/* Without a waiter left the send fails, and STATE is not ready. */
 	assert_int_equal(state_of(c), SEND);
 	assert_int_equal(weft_chan_send(c, &v, WEFT_NOW), -ETIMEDOUT);
 	assert_int_equal(state_of(c), 0);
@@ -291,7 +291,7 @@ static void a_close_claims_both_sides(void **state)
 	weft_chan_unref(c);
 }
 
-/* Not only the first of a side; one that has given up is passed over. */
+/* A waiter that has given up is passed over. */
 static void a_close_claims_all_of_a_side(void **state)
 {
 	enum { HANDS = 4, LOST = 1 };
@@ -318,8 +318,8 @@ static void a_close_claims_all_of_a_side(void **state)
 	}
 }
 
-/* However many cases of one select are on the other side. */
-static void own_nodes_keep_nobody_out(void **state)
+/* A select's own nodes on the other side do not refuse its next case. */
+static void own_nodes_do_not_refuse_a_case(void **state)
 {
 	enum { OWN = 3 };
 	struct hand own[OWN], last, other;
@@ -338,7 +338,7 @@ static void own_nodes_keep_nobody_out(void **state)
 		last.n.node.waiter = &own[0].w;
 		assert_true(wf_chan_enlist(c, there, &last.n));
 		wf_chan_delist(c, there, &last.n);
-		/* Behind all of them there is another waiter's. */
+		/* Behind the own nodes there is another waiter's. */
 		hand_open(&other);
 		assert_true(wf_chan_enlist(c, here, &other.n));
 		assert_false(wf_chan_enlist(c, there, &last.n));
@@ -350,7 +350,7 @@ static void own_nodes_keep_nobody_out(void **state)
 	}
 }
 
-static void only_others_keep_one_out_of_a_list(void **state)
+static void only_another_waiters_node_refuses_a_case(void **state)
 {
 	weft_chan *c = make(sizeof(uint64_t), 0);
 	struct hand a, b, other;
@@ -364,7 +364,7 @@ static void only_others_keep_one_out_of_a_list(void **state)
 	assert_false(wf_chan_enlist(c, WF_CHAN_RECV, &other.n));
 	assert_null(other.n.node.list);
 	assert_true(wf_chan_enlist(c, WF_CHAN_SEND, &other.n));
-	/* Behind its own node there is somebody else's. */
+	/* Behind its own node there is another waiter's. */
 	assert_false(wf_chan_enlist(c, WF_CHAN_RECV, &b.n));
 	wf_chan_delist(c, WF_CHAN_SEND, &other.n);
 	wf_chan_delist(c, WF_CHAN_SEND, &other.n);
@@ -377,9 +377,9 @@ static void only_others_keep_one_out_of_a_list(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Real ones. */
+/* Real waiters. */
 
-static void who_gives_up_is_out_of_the_list(void **state)
+static void a_waiter_that_times_out_leaves_the_list(void **state)
 {
 	weft_chan *c = make(sizeof(uint64_t), 0);
 	uint64_t v = 1;
@@ -404,12 +404,12 @@ int main(void)
 		cmocka_unit_test(
 			a_receive_takes_from_the_frame_of_the_first_sender),
 		cmocka_unit_test(a_receive_from_a_full_ring_lets_a_sender_in),
-		cmocka_unit_test(who_was_lost_is_passed_over),
+		cmocka_unit_test(a_waiter_that_gave_up_is_passed_over),
 		cmocka_unit_test(a_close_claims_both_sides),
 		cmocka_unit_test(a_close_claims_all_of_a_side),
-		cmocka_unit_test(only_others_keep_one_out_of_a_list),
-		cmocka_unit_test(own_nodes_keep_nobody_out),
-		cmocka_unit_test(who_gives_up_is_out_of_the_list),
+		cmocka_unit_test(only_another_waiters_node_refuses_a_case),
+		cmocka_unit_test(own_nodes_do_not_refuse_a_case),
+		cmocka_unit_test(a_waiter_that_times_out_leaves_the_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

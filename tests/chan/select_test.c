@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/chan/select_test.c - while a select waits each case has its node in the
- * list of its object, in the memory of the case; afterwards none has, however
- * the wait ended, the channels look as before to others, and no runtime is held
- * any more.
+ * list of its object, in the memory of the case; however the wait ends, no node
+ * stays in a list, the channels' STATE is as before, and no runtime is held.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +23,7 @@
 enum { CHANS = 3, CASES = 5 };
 #define PATIENCE_NS (INT64_C(40) * 1000 * 1000 * 1000)
 
-/* Sends and receives on three channels, the first of which is there twice. */
+/* Sends and receives on three channels, two of which are there twice. */
 static struct {
 	weft_chan *chan[CHANS];
 	weft_case cases[CASES];
@@ -88,7 +87,7 @@ static bool all_wait(void)
 		is_at(s.chan[1], WF_CHAN_RECV, 1, &s.cases[4]);
 }
 
-static void assert_nobody_waits(void)
+static void assert_no_waiters(void)
 {
 	for (int i = 0; i < CHANS; i++)
 		assert_true(is_empty(s.chan[i]));
@@ -116,7 +115,7 @@ static void each_case_waits_in_its_own_memory(void **state)
 	threads_run(2, select_it, NULL);
 	assert_int_equal(s.which, 2);
 	assert_int_equal(s.value[2], 7);
-	assert_nobody_waits();
+	assert_no_waiters();
 	for (int i = 0; i < CASES; i++)
 		assert_int_equal(s.cases[i].result, i == 2 ? 0 : 99);
 	close_cases();
@@ -140,13 +139,13 @@ static void a_close_does_the_case_that_it_ends(void **state)
 	open_cases();
 	threads_run(2, close_it, NULL);
 	assert_int_equal(s.which, 3);
-	assert_nobody_waits();
+	assert_no_waiters();
 	for (int i = 0; i < CASES; i++)
 		assert_int_equal(s.cases[i].result, i == 3 ? -EPIPE : 99);
 	close_cases();
 }
 
-static void who_gives_up_leaves_all_lists(void **state)
+static void a_select_that_times_out_leaves_all_lists(void **state)
 {
 	weft_event e = { 0 }, unused = { 0 };
 
@@ -156,15 +155,15 @@ static void who_gives_up_leaves_all_lists(void **state)
 	s.cases[4].obj = &e;
 	assert_int_equal(weft_select(s.cases, CASES, weft_after(1000 * 1000)),
 		-ETIMEDOUT);
-	assert_nobody_waits();
+	assert_no_waiters();
 	assert_memory_equal(&e, &unused, sizeof(e));
 	for (int i = 0; i < CASES; i++)
 		assert_int_equal(s.cases[i].result, 99);
 	close_cases();
 }
 
-/* The first cases are enlisted, then one is found ready after all. */
-static void a_wait_that_need_not_be_is_taken_back(void **state)
+/* The first cases are enlisted, then another one looks ready. */
+static void a_wait_that_is_not_needed_is_taken_back(void **state)
 {
 	struct wf_chan_node n[2] = { 0 };
 	struct wf_waiter w[2] = { 0 };
@@ -172,8 +171,8 @@ static void a_wait_that_need_not_be_is_taken_back(void **state)
 	(void)state;
 	open_cases();
 	/*
-	 * Others wait, one on each side, who are gone: the look says ready, the
-	 * try finds nobody.
+	 * One waiter on each side has given up and is still in its list: the
+	 * look says ready, the try finds no waiter.
 	 */
 	for (int i = 0; i < 2; i++)
 		n[i].node.waiter = &w[i];
@@ -183,13 +182,13 @@ static void a_wait_that_need_not_be_is_taken_back(void **state)
 		wf_store_rlx(&w[i].word, 3);
 	assert_int_equal(weft_select(s.cases, CASES, weft_after(1000 * 1000)),
 		-ETIMEDOUT);
-	assert_nobody_waits();
+	assert_no_waiters();
 	assert_null(n[0].node.list);
 	assert_null(n[1].node.list);
 	close_cases();
 }
 
-/* A select gives up on both. */
+/* A select on both channels times out. */
 static void select_in_vain(weft_chan *c, int op, weft_chan *other)
 {
 	uint64_t v = 0;
@@ -202,7 +201,7 @@ static void select_in_vain(weft_chan *c, int op, weft_chan *other)
 		weft_select(cases, 2, weft_after(1000 * 1000)), -ETIMEDOUT);
 }
 
-/* With and without somebody who stays in the list. */
+/* With and without another waiter that stays in the list. */
 static void assert_leaves_no_trace(size_t capacity, int op)
 {
 	enum wf_side side = op == WEFT_SEND ? WF_CHAN_SEND : WF_CHAN_RECV;
@@ -231,7 +230,7 @@ static void assert_leaves_no_trace(size_t capacity, int op)
 		weft_chan_unref(c[i]);
 }
 
-static void who_has_left_is_not_waited_for(void **state)
+static void a_select_that_has_left_changes_no_state(void **state)
 {
 	(void)state;
 	for (size_t capacity = 0; capacity < 3; capacity++) {
@@ -242,7 +241,7 @@ static void who_has_left_is_not_waited_for(void **state)
 
 /* ------------------------------------------------------------------------ */
 
-/* A fiber that ends when it is joined, or was told to. */
+/* A fiber that ends when may_end is set. */
 static struct {
 	weft_rt *rt;
 	weft_fiber *fiber;
@@ -275,7 +274,7 @@ static uint32_t callers(weft_rt *rt)
 	return wf_load_rlx(&rt->outside.callers);
 }
 
-static void a_runtime_is_held_only_meanwhile(void **state)
+static void a_runtime_is_held_only_during_the_select(void **state)
 {
 	weft_config cfg = { .workers = 1 };
 	void *result = NULL;
@@ -307,10 +306,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_case_waits_in_its_own_memory),
 		cmocka_unit_test(a_close_does_the_case_that_it_ends),
-		cmocka_unit_test(who_gives_up_leaves_all_lists),
-		cmocka_unit_test(a_wait_that_need_not_be_is_taken_back),
-		cmocka_unit_test(who_has_left_is_not_waited_for),
-		cmocka_unit_test(a_runtime_is_held_only_meanwhile),
+		cmocka_unit_test(a_select_that_times_out_leaves_all_lists),
+		cmocka_unit_test(a_wait_that_is_not_needed_is_taken_back),
+		cmocka_unit_test(a_select_that_has_left_changes_no_state),
+		cmocka_unit_test(a_runtime_is_held_only_during_the_select),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

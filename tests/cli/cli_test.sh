@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# cli_test.sh - the program says what it can do and what was wrong.
+# cli_test.sh - weft prints help, results and the reason of every error.
 #
 # usage: cli_test.sh path-of-weft
 set -u
@@ -109,15 +109,15 @@ expect 0 '^mutexes +weft +2 .* (within|OVER) 2\.0$' bench mutex "${small[@]}"
 expect 0 '^sieve +2 .* (reaches|BELOW) 3\.0 times the pool$' \
 	bench sieve "${small[@]}"
 expect 0 'us late at worst, (within|OVER) 2000$' bench timers "${small[@]}"
-expect 0 'ns to arm and cancel it(: below what can be measured)?$' \
+expect 0 'ns to set and cancel it(: below what can be measured)?$' \
 	bench timeouts "${small[@]}"
-expect 0 'us of 99 in 100$' bench ping-pong-hog "${small[@]}"
+expect 0 'us the 99th percentile$' bench ping-pong-hog "${small[@]}"
 expect 0 '^floor-select .* (within|OVER) 3\.0 x floor-recv$' \
 	bench floor-select --rounds 1
 expect 0 '^floor-select-wait .* (within|OVER) 16\.0 above floor-recv-wait$' \
 	bench floor-select-wait --rounds 1
 expect 0 '^floor-mutex .* (within|OVER) 2\.0$' bench floor-mutex --rounds 1
-expect 0 '^smaller than by name:.* ring x 0\.1,' bench "${small[@]}"
+expect 0 '^smaller unless named:.* ring x 0\.1,' bench "${small[@]}"
 expect 0 '^spawn-join +2( +[0-9.]+){2} +- +[0-9.]+ +- ' \
 	bench spawn-join "${small[@]}"
 
@@ -138,8 +138,8 @@ if [[ $names != "$want" ]]; then
 fi
 check_lines <<<"$floors" || failed=1
 
-# Everything at once, on every implementation; nothing on standard error, which
-# is no terminal here.
+# All benches at once, on every implementation; nothing on standard error, which
+# is not a terminal here.
 noise=$(mktemp)
 trap 'rm -f "$noise"' EXIT
 all=$("$weft" bench --all --tsv "${small[@]}" 2>"$noise")

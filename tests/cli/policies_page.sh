@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: MIT
 # policies_page.sh - the page of `weft bench --policies', in a browser: nothing
 # scrolls sideways, every chart can be seen, every row has its bar, no label
-# leaves its chart or lies on another, nothing is asked of the network.
+# leaves its chart or lies on another, the page asks nothing of the network.
 #
 # usage: policies_page.sh path-of-weft
 #        policies_page.sh --page FILE	only look at a page that is there
 #
-# A copy of the page gets a script that looks at it and writes what it finds
-# into the document, which the browser prints.  So it is what was drawn that is
-# checked, and not what was meant.
+# A copy of the page gets a script that looks at the drawn page and writes its
+# findings into the document, which the browser prints.
 set -u
 failed=0
 work=$(mktemp -d)
@@ -106,7 +105,7 @@ addEventListener("load", () => {
 </script>
 END
 
-# The network is not there for it, and whatever it asks for is noticed.
+# The browser has no network: the proxy is a closed port.
 look() {
 	local file=$1 width=$2
 
@@ -118,13 +117,13 @@ look() {
 		sed -n '/SAID$/,/^END/p' | sed '1d;$d'
 }
 
-# see WHAT: complain about it.
+# wrong WORD...: report a fault.
 wrong() {
 	echo "$*"
 	failed=1
 }
 
-# What a browser would fetch, or run, must not even be written there.
+# The page must not name a file to fetch, nor hold a script.
 if grep -qiE '<script|<link|<img|<iframe|@import|url\(|(src|href) *=' "$page"; then
 	wrong 'the page refers to something outside, or has a script:'
 	grep -niE '<script|<link|<img|<iframe|@import|url\(|(src|href) *=' "$page" |
@@ -178,7 +177,7 @@ for width in 390 1280; do
 	fi
 done
 
-# In the dark it is dark.
+# The page follows the browser's light or dark scheme.
 light=$(look "$copy" 1280 | grep '^scheme')
 dark=$(look "$copy" 1280 --blink-settings=preferredColorScheme=0 | grep '^scheme')
 [[ $light == 'scheme light '* && $dark == 'scheme dark '* &&

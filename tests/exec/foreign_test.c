@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/exec/foreign_test.c - while a visit lasts the library finds the visitor,
- * and its host again afterwards; a fiber abroad runs where its task is run, and
- * what it wanted done when it left is done once, whatever that leads to.
+ * tests/exec/foreign_test.c - in a foreign run the library finds the
+ * stand-in, and its host again afterwards; a foreign fiber runs where its task
+ * is run, and its resumer does once what the fiber wants done when it leaves.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #include "os/child.h"
 #include "os/os.h"
-#include "exec/foreign_pool.h"
+#include "sched/foreign.h"
 #include "sched/runtime.h"
 #include "exec/shelf.h"
 #include "sched/thread.h"
@@ -35,37 +35,37 @@ static weft_fiber_state state_of(weft_fiber *f)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Visits. */
+/* Foreign runs. */
 
-static void visits_nest_and_end(void **state)
+static void foreign_runs_nest_and_end(void **state)
 {
 	struct shelf a = shelf_make(), b = shelf_make();
 	struct wf_thread v, w;
 
 	(void)state;
 	assert_null(here());
-	assert_false(wf_visit_is_inside(&a.executor));
+	assert_false(wf_foreign_is_inside(&a.executor));
 	memset(&v, 0xa5, sizeof(v));
 	memset(&w, 0x5a, sizeof(w));
-	wf_visit_begin(&v, &a.executor);
+	wf_foreign_begin(&v, &a.executor);
 	assert_ptr_equal(here(), &v);
 	assert_null(v.host);
-	assert_true(v.visitor);
+	assert_true(v.foreign);
 	assert_null(v.current);
 	assert_ptr_equal(v.rt, &wf_rt_none);
 	assert_null(weft_self());
 	assert_null(weft_rt_self());
-	assert_true(wf_visit_is_inside(&a.executor));
-	assert_false(wf_visit_is_inside(&b.executor));
-	wf_visit_begin(&w, &b.executor);
+	assert_true(wf_foreign_is_inside(&a.executor));
+	assert_false(wf_foreign_is_inside(&b.executor));
+	wf_foreign_begin(&w, &b.executor);
 	assert_ptr_equal(here(), &w);
 	assert_ptr_equal(w.host, &v);
-	assert_true(wf_visit_is_inside(&a.executor));
-	assert_true(wf_visit_is_inside(&b.executor));
-	wf_visit_end(&w);
+	assert_true(wf_foreign_is_inside(&a.executor));
+	assert_true(wf_foreign_is_inside(&b.executor));
+	wf_foreign_end(&w);
 	assert_ptr_equal(here(), &v);
-	assert_false(wf_visit_is_inside(&b.executor));
-	wf_visit_end(&v);
+	assert_false(wf_foreign_is_inside(&b.executor));
+	wf_foreign_end(&v);
 	assert_null(here());
 }
 
@@ -74,7 +74,7 @@ static void *only_ends(void *arg)
 	return arg;
 }
 
-/* Those who have no runtime must find nothing in its place, ever. */
+/* The empty runtime of stand-ins must stay zero. */
 static void the_stand_ins_stay_empty(void **state)
 {
 	static const struct weft_rt zero;
@@ -105,7 +105,7 @@ static bool publish(struct weft_awaiter *a, weft_fiber *f)
 {
 	(void)a;
 	kit_expect(weft_self() == NULL);
-	kit_expect(here()->visitor && here()->current == NULL);
+	kit_expect(here()->foreign && here()->current == NULL);
 	if (s.refusals > 0) {
 		s.refusals--;
 		return false;
@@ -143,7 +143,7 @@ static void a_fiber_runs_where_its_task_is_run(void **state)
 {
 	struct shelf shelf = shelf_make();
 	weft_fiber_attr attr = { .executor = &shelf.executor,
-		.name = "abroad",
+		.name = "foreign",
 		.hint = WEFT_HINT_NEXT };
 	void *result = NULL;
 	weft_fiber *f = NULL;
@@ -154,7 +154,7 @@ static void a_fiber_runs_where_its_task_is_run(void **state)
 	assert_int_equal(shelf.count, 1);
 	assert_int_equal(shelf.hint, WEFT_HINT_NEXT);
 	assert_int_equal(state_of(f), WEFT_FIBER_RUNNABLE);
-	assert_string_equal(weft_fiber_name(f), "abroad");
+	assert_string_equal(weft_fiber_name(f), "foreign");
 	assert_int_equal(s.step, 0);
 	assert_true(shelf_run(&shelf));
 	assert_null(here());
@@ -179,7 +179,7 @@ static void a_fiber_runs_where_its_task_is_run(void **state)
 	kit_settle();
 }
 
-/* Twice refused and then not, all by one visitor. */
+/* Two commits refuse and the third does not, by one stand-in. */
 static void *is_refused(void *arg)
 {
 	kit_expect(suspend(NULL) == 1);
@@ -200,14 +200,14 @@ static void who_is_refused_runs_on_at_once(void **state)
 	memset(&s, 0, sizeof(s));
 	s.refusals = 2;
 	assert_int_equal(shelf_spawn(&shelf, &f, is_refused, NULL), 0);
-	wf_visit_begin(&v, &shelf.executor);
+	wf_foreign_begin(&v, &shelf.executor);
 	assert_true(shelf_run(&shelf));
 	assert_int_equal(s.step, 1);
 	assert_int_equal(shelf.submits, 1);
 	weft_wake(f, WEFT_HINT_DEFAULT);
 	assert_true(shelf_run(&shelf));
 	assert_int_equal(s.step, 2);
-	wf_visit_end(&v);
+	wf_foreign_end(&v);
 	assert_int_equal(weft_join(f, NULL, WEFT_NOW), 0);
 	kit_settle();
 }
@@ -243,7 +243,7 @@ static void next_is_submitted_as_next(void **state)
 	kit_settle();
 }
 
-/* What a plain thread or a fiber of a runtime can do, and they cannot. */
+/* Calls that a plain thread or a fiber of a runtime can make, and it cannot. */
 static void *errors(void *arg)
 {
 	weft_fiber_attr bad = { .flags = 1 };
@@ -450,14 +450,14 @@ static void *inside_rt(void *arg)
 {
 	weft_rt *rt = arg;
 
-	kit_expect(here()->visitor && here()->rt == &wf_rt_none);
+	kit_expect(here()->foreign && here()->rt == &wf_rt_none);
 	kit_expect(weft_rt_self() == rt);
-	/* What is made ready for it goes to the processor we are on. */
-	kit_expect(wf_thread_in(rt) != NULL && !wf_thread_in(rt)->visitor);
+	/* Its fibers, made ready here, go to the processor of this thread. */
+	kit_expect(wf_thread_in(rt) != NULL && !wf_thread_in(rt)->foreign);
 	return arg;
 }
 
-static void *visits_from_rt(void *rt)
+static void *runs_from_rt(void *rt)
 {
 	struct shelf shelf = shelf_make();
 	struct wf_thread *t = here();
@@ -474,46 +474,45 @@ static void *visits_from_rt(void *rt)
 static void a_worker_may_be_the_host(void **state)
 {
 	(void)state;
-	kit_play(visits_from_rt, 1);
+	kit_play(runs_from_rt, 1);
 }
 
 /* ------------------------------------------------------------------------ */
-/* What is counted, and what is refused. */
+/* Counting, and refusals. */
 
 static void fibers_are_counted_until_they_end(void **state)
 {
 	struct shelf shelf = shelf_make();
 	weft_fiber *f = NULL, *g = NULL;
-	weft_group fibers = { 0 };
 
 	(void)state;
 	memset(&s, 0, sizeof(s));
-	wf_visit_count(&shelf.executor, &fibers);
+	shelf_count(&shelf);
 	assert_int_equal(shelf_spawn(&shelf, &f, steps, NULL), 0);
-	assert_int_equal(weft_group_wait(&fibers, WEFT_NOW), -ETIMEDOUT);
+	assert_int_equal(wf_load_rlx(&shelf.exec.fibers), 1);
 	shelf.refuses = true;
 	assert_int_equal(shelf_spawn(&shelf, &g, steps, NULL), -EBUSY);
 	shelf.refuses = false;
 	assert_true(shelf_run(&shelf));
 	weft_wake(f, WEFT_HINT_DEFAULT);
 	assert_true(shelf_run(&shelf));
-	assert_int_equal(weft_group_wait(&fibers, WEFT_NOW), -ETIMEDOUT);
+	assert_int_equal(wf_load_rlx(&shelf.exec.fibers), 1);
 	assert_true(shelf_run(&shelf));
-	assert_int_equal(weft_group_wait(&fibers, WEFT_NOW), 0);
+	assert_false(wf_exec_has_fibers(&shelf.exec));
 	assert_int_equal(weft_join(f, NULL, WEFT_NOW), 0);
 	/* One may have ended before the submit returns. */
 	shelf.at_once = true;
 	assert_int_equal(shelf_spawn(&shelf, &f, only_ends, NULL), 0);
-	assert_int_equal(weft_group_wait(&fibers, WEFT_NOW), 0);
+	assert_false(wf_exec_has_fibers(&shelf.exec));
 	assert_int_equal(weft_join(f, NULL, WEFT_NOW), 0);
 	kit_settle();
 }
 
-/* What was promised of class cls, but for credits at hand. */
-static size_t promised(struct weft_rt *home, unsigned cls)
+/* Stacks promised of class cls, without the credits at hand. */
+static size_t promised(struct weft_rt *pool, unsigned cls)
 {
-	return home->stacks.store[cls].promised -
-		home->outside.stacks.shelf[cls].credits;
+	return pool->stacks.store[cls].promised -
+		pool->outside.stacks.shelf[cls].credits;
 }
 
 static void a_refusal_leaves_nothing(void **state)
@@ -523,28 +522,28 @@ static void a_refusal_leaves_nothing(void **state)
 		.stack_bytes = WF_MIB,
 		.name = "large" };
 	weft_fiber *none = (weft_fiber *)&large, *f = none;
-	struct weft_rt *home;
+	struct weft_rt *pool;
 	int cls;
 
 	(void)state;
-	assert_int_equal(wf_home_hold(&home), 0);
-	cls = wf_stack_pool_class(&home->stacks, WF_MIB);
-	assert_true(cls >= 0 && cls != home->cls);
+	assert_int_equal(wf_foreign_pool_hold(&pool), 0);
+	cls = wf_stack_pool_class(&pool->stacks, WF_MIB);
+	assert_true(cls >= 0 && cls != pool->cls);
 	shelf.refuses = true;
 	for (int i = 0; i < 100; i++) {
 		assert_int_equal(
 			weft_spawn(&f, &large, only_ends, NULL), -EBUSY);
 		assert_ptr_equal(f, none);
-		assert_int_equal(promised(home, (unsigned)cls), 0);
+		assert_int_equal(promised(pool, (unsigned)cls), 0);
 	}
-	/* And what is not refused gives it back in the end. */
+	/* A fiber that is not refused gives its credit back when it ends. */
 	shelf.refuses = false;
 	assert_int_equal(weft_spawn(&f, &large, only_ends, NULL), 0);
-	assert_int_equal(promised(home, (unsigned)cls), 1);
+	assert_int_equal(promised(pool, (unsigned)cls), 1);
 	assert_true(shelf_run(&shelf));
-	assert_int_equal(promised(home, (unsigned)cls), 0);
+	assert_int_equal(promised(pool, (unsigned)cls), 0);
 	assert_int_equal(weft_join(f, NULL, WEFT_NOW), 0);
-	wf_home_drop();
+	wf_foreign_pool_drop();
 }
 
 static void refuse_a_wake(void *arg)
@@ -573,7 +572,7 @@ static void who_refuses_a_wake_ends_the_program(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(visits_nest_and_end),
+		cmocka_unit_test(foreign_runs_nest_and_end),
 		cmocka_unit_test(the_stand_ins_stay_empty),
 		cmocka_unit_test(a_fiber_runs_where_its_task_is_run),
 		cmocka_unit_test(who_is_refused_runs_on_at_once),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/exec/inline_test.c - the inline executor runs a task before submit
- * returns; what is submitted meanwhile comes after it, in order, on no deeper
+ * returns; tasks submitted meanwhile run after it, in order, on no deeper
  * stack.
  */
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static void what_comes_meanwhile_waits(void **state)
 	tasks[0].task.run = tasks[1].task.run = submit_more;
 	submit(0);
 	expect_order(4);
-	submit(4); /* and the queue is nobody's any more */
+	submit(4); /* and the queue is gone */
 	expect_order(5);
 }
 
@@ -109,7 +109,7 @@ static void submit_from_between(weft_task *task)
 	tasks[2].task.run(&tasks[2].task);
 }
 
-/* A task of the strand: the thread is in three visits. */
+/* A task of the strand: the thread is in three foreign runs. */
 static void submit_from_strand(weft_task *task)
 {
 	(void)task;
@@ -198,7 +198,7 @@ static void a_fiber_runs_until_it_waits(void **state)
 	weft_group_add(&gate, 1);
 	assert_int_equal(weft_spawn(&f, &attr, wait_at_gate, NULL), 0);
 	assert_int_equal(ran, 1);
-	submit(1);		/* it waits, and nobody waits for it */
+	submit(1);		/* it waits, and is not waited for */
 	weft_group_done(&gate); /* it goes on in the call that wakes it */
 	expect_order(4);
 	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);

@@ -41,7 +41,7 @@ static void note(weft_task *task)
 	order[ran++] = ((struct numbered *)task)->number;
 }
 
-/* The hint is advice; here nobody takes it. */
+/* The hint is advice, which this executor ignores. */
 static void submit_all(weft_executor *e, size_t n)
 {
 	ran = 0;
@@ -102,7 +102,7 @@ static void a_task_may_submit_and_run(void **state)
 	for (size_t i = 0; i < 7; i++)
 		assert_int_equal(
 			weft_submit(e, &tasks[i].task, WEFT_HINT_DEFAULT), 0);
-	/* What the inner call ran is the inner call's. */
+	/* The inner call counts the tasks that it ran. */
 	assert_int_equal(weft_manual_run(e, 5), 5);
 	assert_int_equal(inner, 2);
 	expect_order(7);
@@ -178,7 +178,7 @@ static void a_task_or_a_fiber_makes_it_busy(void **state)
 	assert_int_equal(weft_executor_destroy(e), -EBUSY); /* it is ready */
 	assert_int_equal(weft_manual_run(e, SIZE_MAX), 1);
 	assert_int_equal(ran, 1);
-	/* Ended, and not joined: that is no matter of the executor. */
+	/* It has ended but is not joined: the executor is at rest. */
 	assert_int_equal(weft_executor_destroy(e), 0);
 	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
 	kit_settle();
@@ -238,7 +238,7 @@ static void what_is_not_manual_cannot_be_run(void **state)
 	for (uintptr_t i = 0; i < 2; i++) {
 		child_run(&c, run_another, (void *)i);
 		assert_true(child_killed_by(&c, SIGABRT));
-		assert_non_null(strstr(c.text, "is no manual executor"));
+		assert_non_null(strstr(c.text, "is not a manual executor"));
 	}
 }
 

@@ -266,7 +266,7 @@ static void it_cannot_be_destroyed_from_inside(void **state)
 	assert_int_equal(weft_submit_fn(e, destroy_in_task, e), 0);
 	assert_int_equal(weft_spawn(&f, &attr, destroy_in_fiber, e), 0);
 	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
-	/* Nor from what runs on it, however deep. */
+	/* Nor from a task or fiber that runs on it, at any depth. */
 	assert_int_equal(weft_strand_create(&strand, e), 0);
 	attr.executor = strand;
 	assert_int_equal(wf_load_rlx(&answers[1]), -EDEADLK);
@@ -310,7 +310,7 @@ static void open_gate(void *arg)
 	weft_group_done(&gate);
 }
 
-/* All threads sleep while the fibers wait, and so does who destroys. */
+/* All threads sleep while the fibers wait, and so does the leaver. */
 static void destroy_waits_for_fibers(void **state)
 {
 	size_t rounds = kit_rounds(100);
@@ -366,7 +366,7 @@ static void a_fiber_may_destroy_it(void **state)
 	kit_play(destroy_from_fiber, 1);
 }
 
-/* Who submits or wakes last is still in its call when the pool is freed. */
+/* The last submitter or waker is still in its call when the pool is freed. */
 static struct {
 	_Atomic(size_t) round, ran;
 	size_t rounds;

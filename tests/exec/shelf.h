@@ -3,8 +3,8 @@
  * tests/exec/shelf.h - an executor that a test runs by hand, one task at a
  * time, and that remembers how it was asked.
  */
-#ifndef WEFT_TESTS_SCHED_SHELF_H
-#define WEFT_TESTS_SCHED_SHELF_H
+#ifndef WEFT_TESTS_EXEC_SHELF_H
+#define WEFT_TESTS_EXEC_SHELF_H
 
 #include <errno.h>
 #include <stdbool.h>
@@ -12,12 +12,16 @@
 
 #include <weft/weft.h>
 
+#include "exec/exec.h"
 #include "exec/foreign.h"
 
 enum { SHELF_TASKS = 8 };
 
 struct shelf {
-	weft_executor executor;		/* must be first */
+	union {				/* must be first */
+		weft_executor executor;
+		struct wf_exec exec;
+	};
 	weft_task *task[SHELF_TASKS];	/* the oldest first */
 	size_t count;
 	weft_hint hint;			/* of the last submit */
@@ -44,6 +48,12 @@ static inline int shelf_submit(weft_executor *e, weft_task *t, weft_hint hint)
 static inline struct shelf shelf_make(void)
 {
 	return (struct shelf){ .executor = { .submit = shelf_submit } };
+}
+
+/* Have s count its fibers, as the executors of weft do. */
+static inline void shelf_count(struct shelf *s)
+{
+	s->executor.reserved_[0] = s;
 }
 
 /* Run the oldest; false: there is none. */

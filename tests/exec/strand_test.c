@@ -108,7 +108,7 @@ static void others_have_turns(void **state)
 		assert_int_equal(submit(strand, i), 0);
 	assert_int_equal(weft_manual_run(manual, 1), 1);
 	expect_order(TURN);
-	/* What is submitted now is behind what was taken and not run. */
+	/* A task submitted now runs after those taken and not run yet. */
 	assert_int_equal(submit(strand, 3 * TURN), 0);
 	assert_int_equal(weft_manual_run(manual, SIZE_MAX), 3);
 	expect_order(3 * TURN + 1);
@@ -316,7 +316,7 @@ static void work_a_while(weft_task *task)
 		kit_expect(submit(strand, i + 1) == 0);
 }
 
-/* All that was submitted has run, and what that submitted. */
+/* All submitted tasks have run, and the tasks that those submitted. */
 static void destroy_waits_for_tasks(void **state)
 {
 	weft_executor *pool;
@@ -466,7 +466,7 @@ static struct {
 	_Atomic(size_t) refusals;
 } crowd;
 
-/* Plain accesses: the strand is what keeps them apart. */
+/* Plain accesses: only the strand orders them. */
 static void expect_next(weft_task *task)
 {
 	struct made *m = (struct made *)task;
@@ -564,7 +564,7 @@ static int picky_submit(weft_executor *e, weft_task *task, weft_hint hint)
 	return weft_submit(picky.under, task, hint);
 }
 
-/* Each strand begins at least once, so somebody is refused before long. */
+/* Each strand begins at least once, so a submit is refused before long. */
 static void it_keeps_order_when_refused(void **state)
 {
 	size_t refusals = 0, n = kit_rounds(5000);
@@ -641,7 +641,7 @@ static void fibers_are_alone_on_it(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who wakes the last fiber is still in its call when the strand is freed. */
+/* The waker of the last fiber is still in its call when the strand is freed. */
 
 static struct {
 	_Atomic(weft_group *) gate;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/fault/errors_calls.h - one function for each call that errors_test.c
- * makes: it sets something up, makes the call while the system refuses what it
- * is told to, notes the result, and undoes what the call did.
+ * makes: it sets up, makes the call while the planned calls of the system fail,
+ * notes the result, and undoes what the call did.
  */
 #ifndef WEFT_TESTS_FAULT_ERRORS_CALLS_H
 #define WEFT_TESTS_FAULT_ERRORS_CALLS_H
@@ -15,10 +15,10 @@
 
 #define SOON_NS (200 * NS_PER_US)
 
-enum place { THREAD, FIBER, TASK, ABROAD, PLACES };
+enum place { THREAD, FIBER, TASK, FOREIGN, PLACES };
 enum state { PLAIN, CANCELLED, LATE, LIMITED, STOPPING, STATES };
 
-/* How the call is to be made, and what came of it. */
+/* How the call is to be made, and its results. */
 static struct {
 	enum place place;
 	enum state state;
@@ -46,7 +46,7 @@ static int note(int result)
 	return result;
 }
 
-/* The call itself: only here the system refuses something. */
+/* The call itself: only here calls of the system fail. */
 #define TRY(call) (arm(), note(call))
 
 static weft_time until(void)
@@ -55,16 +55,16 @@ static weft_time until(void)
 }
 
 /* ------------------------------------------------------------------------ */
-/* The world: nobody is let through. */
+/* The world: every wait in it has to wait. */
 
 enum { TASKS = 8 };
 
 static struct {
 	weft_rt *rt;
-	weft_executor *abroad; /* NULL, unless something is there */
-	weft_fiber *holder;    /* holds what can be held, and waits */
-	struct baton end;      /* then it ends */
-	struct baton hold[2];  /* of other fibers that wait */
+	weft_executor *foreign; /* NULL, unless place is FOREIGN */
+	weft_fiber *holder;	/* holds all locks and a scope, and waits */
+	struct baton end;	/* then it ends */
+	struct baton hold[2];	/* of other fibers that wait */
 	weft_group group;
 	weft_mutex mutex, cond_mutex;
 	weft_cond cond;
@@ -208,7 +208,7 @@ static void try_sleep(void)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Channels, and what is wrong with a select. */
+/* Channels, and mistakes in a select. */
 
 static void try_chan_create(void)
 {
@@ -282,11 +282,11 @@ static weft_fiber_attr attr_of(unsigned variant)
 	if (variant == 6)
 		a.executor = weft_inline();
 	if (variant == 7)
-		a.executor = w.abroad;
+		a.executor = w.foreign;
 	return a;
 }
 
-/* With variant 7 and nothing abroad it is on the executor that we are on. */
+/* Variant 7 without w.foreign: executor NULL, the one that we are on. */
 static void try_spawn(void)
 {
 	weft_fiber_attr a = attr_of(how.variant);
@@ -368,7 +368,7 @@ static void try_scope_open(void)
 		expect(weft_scope_close(&s) <= 0);
 }
 
-/* The scope of another fiber; a good one; one that is over. */
+/* The scope of another fiber; an open one; a cancelled one; a late one. */
 static void try_scope_go(void)
 {
 	weft_scope s;
@@ -398,7 +398,7 @@ static void try_scope_close(void)
 /* ------------------------------------------------------------------------ */
 /* Runtimes. */
 
-/* A bad one is told on standard error. */
+/* Variant 1 is a bad one, which is reported on standard error. */
 static weft_config config_of(unsigned variant)
 {
 	weft_config cfg = { .workers = 2 };
@@ -479,7 +479,7 @@ static void *wait_for_hold(void *baton)
 	return baton;
 }
 
-/* Of another runtime; of one with a fiber that stays; of our own. */
+/* Stop another runtime; one with a fiber that stays; our own. */
 static void try_rt_stop(void)
 {
 	weft_config cfg = config_of(0);
@@ -514,7 +514,7 @@ static void *hog(void *arg)
 	return arg;
 }
 
-/* All wait; somebody computes. */
+/* All fibers wait; or (variant 1) one computes. */
 static void try_rt_wait_idle(void)
 {
 	weft_fiber *f = NULL;
@@ -593,7 +593,7 @@ static void try_strand_create(void)
 		destroy(e);
 }
 
-/* An idle one; one that holds a task; none of ours; the one we are on. */
+/* An idle one; one that holds a task; the inline one; the one we are on. */
 static void try_executor_destroy(void)
 {
 	weft_executor *e = weft_inline();
@@ -605,7 +605,7 @@ static void try_executor_destroy(void)
 		expect_eq(weft_submit(e, fresh_task(), WEFT_HINT_DEFAULT), 0);
 	}
 	if (how.variant == 3)
-		e = w.abroad ? w.abroad : weft_rt_executor(w.rt);
+		e = w.foreign ? w.foreign : weft_rt_executor(w.rt);
 	(void)TRY(weft_executor_destroy(e));
 	if (how.variant == 1) {
 		(void)weft_manual_run(e, SIZE_MAX);

@@ -11,26 +11,25 @@
  *
  * A row's function sets something up and makes the call, in one of several
  * VARIANTS, good ones and mistakes (fault/errors_calls.h).  It is made in each
- * PLACE (a plain thread, a fiber, a task, a fiber on an executor that is not a
- * runtime's) and STATE (cancelled, late, the runtime stops), and each time with
- * the first allocation, mapping, thread ... refused, then the second, until
- * none is left; once with only that one refused and once with all from there
- * on.
+ * PLACE (a plain thread, a fiber, a task, a fiber on a foreign executor) and
+ * STATE (cancelled, late, the runtime stops), and each time with the first
+ * allocation, mapping, thread ... refused, then the second, until none is left;
+ * once with only that one refused and once with all from there on.
  *
- * A row also names errors that must be seen: so it is known that the test gets
- * as far as where they come from.
+ * A row also names errors that must be seen, which shows that the test reaches
+ * the code that returns them.
  */
 #include "fault/errors_calls.h"
 #include "support/api_calls.h"
 
 static const char *const place_names[] = { "thread", "fiber", "task",
-	"abroad" };
+	"foreign" };
 static const char *const state_names[] = { "plain", "cancelled", "late",
 	"limited", "stopping" };
 
 #define P(place) (1u << (place))
 #define ANYWHERE ((1u << PLACES) - 1)
-#define IN_FIBERS (P(FIBER) | P(ABROAD))
+#define IN_FIBERS (P(FIBER) | P(FOREIGN))
 
 /* ------------------------------------------------------------------------ */
 /* The table. */
@@ -43,7 +42,7 @@ static const struct row {
 	unsigned variants;
 	unsigned places;
 	bool waits;    /* it has a deadline */
-	int seen[8];   /* these errors must be, positive; then 0 */
+	int seen[8];   /* errors that must be seen, positive; 0 */
 } rows[] = {
 #define WAIT(call, fn, variants) \
 	{ call, fn, variants, P(THREAD) | IN_FIBERS, true, \
@@ -186,25 +185,25 @@ static void call_in_task(weft_task *task)
 	atomic_store(&w.called, true);
 }
 
-/* Its thread is ours, which runs whatever is woken there. */
-static void call_abroad(const struct row *r)
+/* On a manual executor, which this thread runs. */
+static void call_on_foreign(const struct row *r)
 {
 	weft_fiber_attr a = { 0 };
 	weft_fiber *f = NULL;
 	int err;
 
-	assert_int_equal(weft_manual_create(&w.abroad), 0);
-	a.executor = w.abroad;
+	assert_int_equal(weft_manual_create(&w.foreign), 0);
+	a.executor = w.foreign;
 	assert_int_equal(weft_spawn(&f, &a, call_in_fiber, (void *)r), 0);
 	for (weft_time give_up = PATIENCE; !atomic_load(&w.called);) {
-		if (weft_manual_run(w.abroad, SIZE_MAX) == 0)
+		if (weft_manual_run(w.foreign, SIZE_MAX) == 0)
 			nap_ns(10 * NS_PER_US);
 		assert_true(weft_now() < give_up);
 	}
 	assert_int_equal(weft_join(f, NULL, PATIENCE), 0);
-	/* What the call started there ends, too. */
-	(void)weft_manual_run(w.abroad, SIZE_MAX);
-	err = weft_executor_destroy(w.abroad);
+	/* Fibers that the call started there end, too. */
+	(void)weft_manual_run(w.foreign, SIZE_MAX);
+	err = weft_executor_destroy(w.foreign);
 	assert_int_equal(err, 0);
 }
 
@@ -227,14 +226,14 @@ static void call_in_place(const struct row *r)
 			0);
 		assert_true(await(atomic_load(&w.called)));
 	} else {
-		call_abroad(r);
+		call_on_foreign(r);
 	}
 }
 
 static bool seen[ROWS][200]; /* which errors */
 static size_t unlisted;
 
-/* Each that is not listed is told once. */
+/* Report each error that the header does not list once. */
 static void judge(const struct row *r, int result)
 {
 	bool *before;
@@ -283,7 +282,7 @@ static bool is_short(void)
 	return threads_rounds(100) < 100 || API_TSAN;
 }
 
-/* The first refused, the second ...; false: nothing is asked of the system. */
+/* Refuse the first call of the system, the second ...; false: it makes none. */
 static bool sweep_kinds(const struct row *r, unsigned kinds, size_t times)
 {
 	how.kinds = kinds;
@@ -310,17 +309,17 @@ static void sweep_deadlines(const struct row *r)
 {
 	static const weft_time deadlines[] = { WEFT_NOW, SOON_NS,
 		WEFT_FOREVER };
-	bool cut = how.state != PLAIN && how.place != THREAD &&
-		!(how.state == STOPPING && how.place == ABROAD);
+	bool ends = how.state != PLAIN && how.place != THREAD &&
+		!(how.state == STOPPING && how.place == FOREIGN);
 
 	for (size_t i = 0; i < (r->waits ? 3 : 1); i++) {
 		how.deadline = deadlines[i];
-		if (how.deadline != WEFT_FOREVER || cut)
+		if (how.deadline != WEFT_FOREVER || ends)
 			sweep_faults(r);
 	}
 }
 
-/* A deadline is inherited by fibers, and matters to waits. */
+/* Only fibers are cancelled or in scopes; deadlines matter to waits. */
 static bool is_possible(const struct row *r)
 {
 	bool in_fiber = P(how.place) & IN_FIBERS;
@@ -354,8 +353,8 @@ static void every_error_is_listed(void **state)
 	assert_int_equal(unlisted, 0);
 }
 
-/* After the one above: each row has come as far as it should. */
-static void what_must_be_seen_was_seen(void **state)
+/* After the test above: every row has seen its errors. */
+static void every_expected_error_was_seen(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ROWS; i++)
@@ -396,7 +395,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_for_each_call),
 		cmocka_unit_test(every_error_is_listed),
-		cmocka_unit_test(what_must_be_seen_was_seen),
+		cmocka_unit_test(every_expected_error_was_seen),
 	};
 
 	if (weft_key_create(&a_key, NULL) != 0)

@@ -2,7 +2,7 @@
 /*
  * tests/fault/runtime_test.c - whichever call of the system fails, a runtime is
  * refused as a whole, a fiber is refused with -ENOMEM, or there are fewer
- * threads; what was accepted runs to its end, and nothing stays behind.
+ * threads; accepted fibers and tasks run to their end, and nothing leaks.
  *
  * One run starts a runtime, starts fibers and tasks in all ways, from inside
  * and outside, with several sizes of stacks, and stops it.  It is repeated with
@@ -24,7 +24,7 @@
 #include "support/os_faults.h"
 
 /* ------------------------------------------------------------------------ */
-/* What must be as before. */
+/* The number of threads and open files must be as before. */
 
 struct traces {
 	size_t threads;
@@ -79,7 +79,7 @@ struct plan {
 static struct run {
 	weft_rt *rt;
 	_Atomic(size_t) accepted, refused, ran;
-	weft_group gate; /* all wait there, to be many at once */
+	weft_group gate; /* all fibers wait there */
 	weft_group open; /* accepted, and not ended yet */
 	weft_task task[TASKS];
 } run;
@@ -156,7 +156,7 @@ static void have_child(void)
 	kit_expect(result == &run);
 }
 
-/* From inside: it ends when it has opened the gate. */
+/* A fiber that starts fibers and children. */
 static void start_inside(void *arg)
 {
 	(void)arg;
@@ -198,14 +198,14 @@ static void go_through(void)
 		(void)accepted(weft_rt_go(run.rt, go_and_end, NULL));
 		spawn(i % 8 ? 0 : 256 * WF_KIB);
 	}
-	/* Time for some to block, and for threads to be asked for. */
+	/* Time for fibers to wait, and for threads to be started. */
 	kit_pause_us(1000);
 	weft_group_done(&run.gate);
 	assert_int_equal(weft_group_wait(&run.open, WEFT_FOREVER), 0);
 	assert_int_equal(wf_load_rlx(&run.ran), wf_load_rlx(&run.accepted));
 }
 
-/* What was refused works as soon as it can. */
+/* After the repair no fiber is refused. */
 static void go_on(void)
 {
 	size_t refused = wf_load_rlx(&run.refused);
@@ -253,7 +253,7 @@ static bool run_with(const struct plan *plan, size_t nth, size_t *errors)
 /* ------------------------------------------------------------------------ */
 /* All there is to fail. */
 
-/* Not every one where time is short. */
+/* Skip some where time is short. */
 static size_t next(size_t nth)
 {
 	bool every = !kit_slow() && threads_rounds(100) == 100;
@@ -290,35 +290,35 @@ static void sweep_all(unsigned kinds, bool later)
 	}
 }
 
-static void memory_by_the_page(void **state)
+static void mappings_fail(void **state)
 {
 	(void)state;
 	sweep_all(OS_FAULTS_MAP, false);
 	sweep_all(OS_FAULTS_MAP, true);
 }
 
-static void memory_by_the_piece(void **state)
+static void allocations_fail(void **state)
 {
 	(void)state;
 	sweep_all(OS_FAULTS_ALLOC, false);
 	sweep_all(OS_FAULTS_ALLOC, true);
 }
 
-static void guards(void **state)
+static void guards_fail(void **state)
 {
 	(void)state;
 	sweep_all(OS_FAULTS_GUARD, false);
 	sweep_all(OS_FAULTS_GUARD | OS_FAULTS_PROTECT, true);
 }
 
-static void threads(void **state)
+static void threads_fail(void **state)
 {
 	(void)state;
 	sweep_all(OS_FAULTS_THREAD, false);
 	sweep_all(OS_FAULTS_THREAD, true);
 }
 
-static void anything(void **state)
+static void calls_of_any_kind_fail(void **state)
 {
 	(void)state;
 	sweep_all(OS_FAULTS_ALL, false);
@@ -328,11 +328,11 @@ static void anything(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory_by_the_page),
-		cmocka_unit_test(memory_by_the_piece),
-		cmocka_unit_test(guards),
-		cmocka_unit_test(threads),
-		cmocka_unit_test(anything),
+		cmocka_unit_test(mappings_fail),
+		cmocka_unit_test(allocations_fail),
+		cmocka_unit_test(guards_fail),
+		cmocka_unit_test(threads_fail),
+		cmocka_unit_test(calls_of_any_kind_fail),
 	};
 
 	kit_first_thread();

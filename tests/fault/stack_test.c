@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/fault/stack_test.c - whichever call of the system fails, stacks are
- * refused with an error or degraded and counted; nothing is lost, and what was
- * refused works when it is asked for again.
+ * refused with an error or degraded and counted; no stack is lost, and a
+ * refused call succeeds when it is repeated.
  *
  * One run does all a pool can do.  It is repeated with the first call failing,
  * then the second, and so on, until a run meets no failure.
@@ -25,7 +25,7 @@
 
 enum { CLASSES = 3, HELD_MAX = 100 };
 
-/* So many at once of each size: more than a batch, some, one. */
+/* Stacks at once of each size: more than a batch, some, one. */
 static const struct {
 	size_t bytes;
 	unsigned n;
@@ -33,14 +33,14 @@ static const struct {
 	{ 2 * WF_MIB, 1 } };
 
 struct run {
-	/* What it is to be. */
+	/* Its plan. */
 	struct wf_stack_config config;
 	bool no_guards;			/* the kernel has none */
 	unsigned kinds;			/* of calls that fail */
 	size_t times;			/* how often */
 	bool gives_up;			/* at the first error */
 
-	/* How it goes. */
+	/* Its progress. */
 	size_t errors;
 	struct wf_stack_pool pool;
 	struct wf_os_altstack altstack;
@@ -151,7 +151,7 @@ static void give_all(void)
 	assert_true(wf_stack_pool_check(&run.pool));
 }
 
-/* A guard that is not there was refused, and is counted. */
+/* Every stack has a guard, or counts as one whose guard was refused. */
 static void check_guards(void)
 {
 	struct wf_stack_stats stats;
@@ -170,7 +170,7 @@ static bool go_through(void)
 	if (!ask(enter) || !ask(open_cache) || !get_credits())
 		return false;
 	take_all();
-	/* Now there are promises that the new cache must not break. */
+	/* The second cache must keep the credits that the first has given. */
 	if (!ask(open_cache))
 		return false;
 	check_guards();
@@ -187,7 +187,7 @@ static bool go_through(void)
 	return true;
 }
 
-/* Faults or not, everything can be taken down, and nothing stays. */
+/* With or without faults, everything can be freed. */
 static void take_down(void)
 {
 	if (run.opened > 0)
@@ -224,7 +224,7 @@ static bool run_with(const struct run *how, size_t nth)
 #define EVERY true
 #endif
 
-/* Not every one where time is short. */
+/* Skip some where time is short. */
 static size_t next(size_t nth)
 {
 	bool every = EVERY && threads_rounds(100) == 100;
@@ -257,7 +257,7 @@ static void check_kinds(const struct wf_stack_config *config, bool no_guards)
 		}
 		printf("kinds %#x: %zu runs with a fault, %zu with an error\n",
 			how.kinds, failures, errors);
-		/* Mapping is asked for everywhere, and cannot be replaced. */
+		/* Every step maps memory, and nothing can replace it. */
 		if (how.kinds & OS_FAULTS_MAP)
 			assert_true(errors > 0);
 	}
@@ -296,8 +296,8 @@ static void stacks_that_must_be_wiped(void **state)
 	check_kinds(&config, false);
 }
 
-/* Nothing can stand in for an alternate stack. */
-static void a_thread_that_could_not_report_is_told(void **state)
+/* Without an alternate stack wf_overflow_enter fails. */
+static void without_an_alternate_stack_enter_fails(void **state)
 {
 	const stack_t none = { .ss_flags = SS_DISABLE };
 	struct wf_os_altstack a;
@@ -321,7 +321,7 @@ int main(void)
 		cmocka_unit_test(stacks_with_protected_pages),
 		cmocka_unit_test(stacks_that_must_have_guards),
 		cmocka_unit_test(stacks_that_must_be_wiped),
-		cmocka_unit_test(a_thread_that_could_not_report_is_told),
+		cmocka_unit_test(without_an_alternate_stack_enter_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

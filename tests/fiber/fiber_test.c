@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/fiber/fiber_test.c - a fiber is started by exactly one and each of its
- * waits is ended by exactly one: every transition of STATE and WAIT.
+ * tests/fiber/fiber_test.c - one claimer starts a fiber, and one waker ends
+ * each of its waits, never two: every transition of STATE and WAIT.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static uint32_t state_now(void)
 }
 
 /* ------------------------------------------------------------------------ */
-/* STATE: who starts it. */
+/* STATE: one claimer starts the fiber. */
 
 static wf_entry spawn(uint32_t flags)
 {
@@ -112,7 +112,7 @@ struct lives {
 	size_t count;
 	_Atomic(wf_entry) ticket; /* of the life that is on */
 	_Atomic(uint32_t) won, done;
-	uint64_t plain; /* by spawn, then by who claimed */
+	uint64_t plain; /* by spawn, then by the claimer */
 	_Atomic(size_t) wrong;
 };
 
@@ -175,7 +175,7 @@ static void one_of_many_starts_it(void **state)
 /* ------------------------------------------------------------------------ */
 /* WAIT: every word, by every claim. */
 
-#define CAUSES (WF_WAIT_CUT | WF_WAIT_LATE)
+#define CAUSES (WF_WAIT_CANCELED | WF_WAIT_LATE)
 
 /* What a claim of the wait in seen must come to, the word being word. */
 static enum wf_claim model_claim(
@@ -189,7 +189,7 @@ static enum wf_claim model_claim(
 	if ((word ^ seen) & ~(WF_WAIT_PHASE | CAUSES))
 		return WF_CLAIM_LOST;
 	*after = (word & ~WF_WAIT_PHASE) | WF_WAIT_CLAIMED | cause;
-	return phase == WF_WAIT_PARKED ? WF_CLAIM_WAKE : WF_CLAIM_RUNS;
+	return phase == WF_WAIT_SETTLED ? WF_CLAIM_WAKE : WF_CLAIM_RUNS;
 }
 
 /* The n'th word that there can be of one epoch. */
@@ -200,7 +200,7 @@ static uint64_t nth_word(uint64_t epoch, unsigned n)
 
 static void claim_all_of(uint64_t word)
 {
-	static const uint64_t causes[] = { 0, WF_WAIT_CUT, WF_WAIT_LATE };
+	static const uint64_t causes[] = { 0, WF_WAIT_CANCELED, WF_WAIT_LATE };
 	uint64_t epoch = word / WF_WAIT_EPOCH;
 
 	for (unsigned i = 0; i < 3 * 3 * WF_WAIT_EPOCH; i++) {
@@ -236,26 +236,27 @@ static void every_claim_does_what_the_model_does(void **state)
 	}
 }
 
-static void a_fiber_is_cut_unless_it_is_shielded(void **state)
+static void a_canceled_fiber_can_be_shielded(void **state)
 {
 	(void)state;
-	assert_false(wf_fiber_is_cut(&fiber));
-	for (uint32_t bit = 1; bit <= WF_CUT_SCOPE; bit *= 2) {
-		wf_store_rlx(&fiber.cut, bit);
-		assert_true(wf_fiber_is_cut(&fiber));
+	assert_false(wf_fiber_is_canceled(&fiber));
+	for (uint32_t bit = 1; bit <= WF_CANCEL_SCOPE; bit *= 2) {
+		wf_store_rlx(&fiber.cancel, bit);
+		assert_true(wf_fiber_is_canceled(&fiber));
 		fiber.own = WF_OWN_SHIELD | WF_OWN_LIMIT;
-		assert_false(wf_fiber_is_cut(&fiber));
+		assert_false(wf_fiber_is_canceled(&fiber));
 		fiber.own = WF_OWN_LIMIT;
-		assert_true(wf_fiber_is_cut(&fiber));
+		assert_true(wf_fiber_is_canceled(&fiber));
 	}
 }
 
 /* ------------------------------------------------------------------------ */
-/* WAIT: a waker, a deadline and a cancellation race with a fiber that parks. */
+/* WAIT: a waker, a deadline and a cancellation race with a fiber that waits. */
 
 enum { WAKER, DEADLINE, CANCELLER, CLAIMERS, FIBER = CLAIMERS };
 
-static const uint64_t cause_of[CLAIMERS] = { 0, WF_WAIT_LATE, WF_WAIT_CUT };
+static const uint64_t cause_of[CLAIMERS] = { 0, WF_WAIT_LATE,
+	WF_WAIT_CANCELED };
 
 struct waits {
 	size_t count;
@@ -263,7 +264,7 @@ struct waits {
 	_Atomic(int) result[CLAIMERS]; /* of each claim, + 1; 0: not yet */
 	_Atomic(uint32_t) done;
 	uint64_t message[CLAIMERS]; /* by each, before it claims */
-	uint64_t saved;		    /* by the fiber, before it parks */
+	uint64_t saved;		    /* by the fiber, before it waits */
 	size_t ended[CLAIMERS + 1]; /* by whom; by the fiber itself */
 	_Atomic(size_t) wrong;
 };
@@ -282,7 +283,7 @@ static void claim(struct waits *w, unsigned i, uint64_t wait)
 	expect(w, got == WF_CLAIM_LOST);
 	w->message[i] = wait;
 	got = wf_wait_claim(&fiber, wait, cause_of[i]);
-	/* Who must make it runnable sees the context that was saved. */
+	/* The claimer that must make it ready sees the saved context. */
 	if (got == WF_CLAIM_WAKE)
 		expect(w, w->saved == wait);
 	wf_store_rlx(&w->result[i], (int)got + 1);
@@ -325,8 +326,9 @@ static void wait_once(struct waits *w, bool gives_up)
 	wf_store_rel(&w->wait, wait);
 	w->saved = wait;
 	/* [pair: fiber.wake] Who must make it runnable sees saved. */
-	mine = gives_up ? wf_cas_rlx(&fiber.wait, &seen, wait & -WF_WAIT_EPOCH)
-			: wf_cas_rel(&fiber.wait, &seen, wait | WF_WAIT_PARKED);
+	mine = gives_up
+		? wf_cas_rlx(&fiber.wait, &seen, wait & -WF_WAIT_EPOCH)
+		: wf_cas_rel(&fiber.wait, &seen, wait | WF_WAIT_SETTLED);
 	winner = winner_of(w, &how);
 	/* [pair: fiber.wake] What the winner did before is seen. */
 	seen = wf_load_acq(&fiber.wait);
@@ -375,8 +377,9 @@ static void one_of_many_ends_each_wait(void **state)
 	(void)state;
 	(void)threads_seed();
 	threads_run(CLAIMERS + 1, waits_run, &w);
-	printf("woken %zu, late %zu, cut %zu, taken back %zu\n", w.ended[WAKER],
-		w.ended[DEADLINE], w.ended[CANCELLER], w.ended[FIBER]);
+	printf("woken %zu, late %zu, canceled %zu, taken back %zu\n",
+		w.ended[WAKER], w.ended[DEADLINE], w.ended[CANCELLER],
+		w.ended[FIBER]);
 	assert_int_equal(wf_load_rlx(&w.wrong), 0);
 	assert_int_equal(wf_load_rlx(&fiber.wait), w.count * WF_WAIT_EPOCH);
 }
@@ -391,7 +394,7 @@ int main(void)
 		TEST(a_fiber_is_known_by_its_task),
 		TEST(one_of_many_starts_it),
 		TEST(every_claim_does_what_the_model_does),
-		TEST(a_fiber_is_cut_unless_it_is_shielded),
+		TEST(a_canceled_fiber_can_be_shielded),
 		TEST(one_of_many_ends_each_wait),
 	};
 

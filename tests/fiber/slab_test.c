@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/fiber/slab_test.c - every descriptor is one fiber's at a time, knows
- * its runtime and has its stack credit with it, wherever it is taken and given.
+ * tests/fiber/slab_test.c - every descriptor belongs to one fiber at a time,
+ * knows its runtime and carries its stack credit, in whichever cache it is.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ static size_t cached(const struct wf_fiber_cache *c)
 	return c->now.count + c->other.count;
 }
 
-/* A free descriptor, and nobody else's; its function says so. */
+/* A free descriptor: its function is NULL while no test has it. */
 static weft_fiber *take(struct wf_fiber_cache *c)
 {
 	weft_fiber *f = wf_fiber_take(c, &pool);
@@ -97,7 +97,7 @@ static size_t carved(void)
 /* ------------------------------------------------------------------------ */
 /* Descriptors. */
 
-static void visit(weft_fiber *f, void *arg)
+static void count_one(weft_fiber *f, void *arg)
 {
 	size_t *seen = arg;
 
@@ -121,7 +121,7 @@ static void descriptors_are_whole_and_all_are_walked(void **state)
 		assert_int_equal(wf_load_rlx(&f[i]->state), 0);
 		assert_int_equal(wf_load_rlx(&f[i]->wait), 0);
 	}
-	wf_fiber_pool_walk(&pool, visit, &seen);
+	wf_fiber_pool_walk(&pool, count_one, &seen);
 	assert_int_equal(seen, carved());
 	assert_int_equal(seen, MANY + cached(&cache[0]));
 	for (size_t i = 0; i < MANY; i++) {
@@ -129,12 +129,12 @@ static void descriptors_are_whole_and_all_are_walked(void **state)
 		give(&cache[0], f[i]);
 	}
 	seen = 0;
-	wf_fiber_pool_walk(&pool, visit, &seen);
+	wf_fiber_pool_walk(&pool, count_one, &seen);
 	assert_int_equal(seen, carved());
 }
 
-/* What is given in one cache is found by the other: nothing new is carved. */
-static void spawning_here_and_ending_there_neither_leaks(void **state)
+/* A descriptor given to one cache reaches the other: none is carved anew. */
+static void taking_from_one_cache_and_giving_to_another_leaks_none(void **state)
 {
 	weft_fiber *f[5 * WF_FIBER_BATCH];
 
@@ -150,7 +150,7 @@ static void spawning_here_and_ending_there_neither_leaks(void **state)
 }
 
 /* At any level, taking two and giving two stays within the cache. */
-static void nor_bounces(void **state)
+static void a_cache_at_its_limit_does_not_trade_each_time(void **state)
 {
 	weft_fiber *f[3 * WF_FIBER_BATCH];
 
@@ -383,7 +383,7 @@ static void expect_given_back(void)
 		assert_null(u->list);
 }
 
-static void what_is_free_for_long_is_given_back(void **state)
+static void units_free_for_long_are_given_back(void **state)
 {
 	size_t before;
 
@@ -413,7 +413,7 @@ static void what_is_free_for_long_is_given_back(void **state)
 }
 
 /* Used again within the time, all of it: then it stays. */
-static void what_is_used_again_stays(void **state)
+static void units_used_again_stay(void **state)
 {
 	(void)state;
 	if (!is_apart())
@@ -494,13 +494,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(descriptors_are_whole_and_all_are_walked),
-		TEST(spawning_here_and_ending_there_neither_leaks),
-		TEST(nor_bounces),
+		TEST(taking_from_one_cache_and_giving_to_another_leaks_none),
+		TEST(a_cache_at_its_limit_does_not_trade_each_time),
 		TEST(any_sequence_keeps_a_credit_for_each),
 		TEST(no_memory_is_null_and_no_loss),
 		TEST(many_threads_never_share_a_descriptor),
-		TEST(what_is_free_for_long_is_given_back),
-		TEST(what_is_used_again_stays),
+		TEST(units_free_for_long_are_given_back),
+		TEST(units_used_again_stay),
 		TEST(lives_go_on_where_they_were),
 		TEST(memory_that_is_not_taken_is_no_loss),
 	};

@@ -101,7 +101,7 @@ static void a_gain_of_a_tenth_opens_it(void **state)
 	}
 }
 
-/* Looked at seldom it judges the same. */
+/* Looked at seldom the gate judges as well. */
 static void it_may_be_looked_at_seldom(void **state)
 {
 	(void)state;
@@ -152,7 +152,7 @@ static void it_stays_shut_for_longer_each_time(void **state)
 			expected *= 2;
 	}
 	assert_int_equal(expected, 256 * WF_NS_PER_MS);
-	/* One trial that pays, and the next bad one shuts it for 4 ms again. */
+	/* One trial that pays; the next bad one shuts it for 16 ms. */
 	w.helped = 20000;
 	assert_int_equal(try_once(&w), WF_GATE_OPEN);
 	(void)leave_phase(&w);
@@ -198,8 +198,8 @@ static void it_measures_only_while_there_is_something_to_steal(void **state)
 	assert_int_equal(try_once(&w), WF_GATE_OPEN);
 }
 
-/* From a trial on; until help has paid, or one ran alone for a whole look. */
-static void a_trial_puts_what_is_coarse_in_doubt(void **state)
+/* Until help has paid, or one processor ran alone for a whole look. */
+static void a_trial_puts_coarse_tasks_in_doubt(void **state)
 {
 	struct world w = begin(10000, 9000);
 
@@ -239,7 +239,7 @@ int main(void)
 		cmocka_unit_test(an_open_gate_is_looked_at_again),
 		cmocka_unit_test(
 			it_measures_only_while_there_is_something_to_steal),
-		cmocka_unit_test(a_trial_puts_what_is_coarse_in_doubt),
+		cmocka_unit_test(a_trial_puts_coarse_tasks_in_doubt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,29 +14,38 @@
 #include "idle/monitor.h"
 #include "sched/handshake.h"
 #include "support/skip.h"
+#include "wait/timers.h"
 
 enum { PROCS = 4, NAPS = 400 };
 
 #define MIN_NS (50 * WF_NS_PER_US)
 #define MAX_NS WF_NS_PER_MS
 
-static struct wf_group *g = &kit.groups[0];
+static struct wf_group *g;
+static struct wf_gate *gate; /* of g */
 static int64_t now_ns;
+
+static struct wf_gate *gate_of(uint32_t group)
+{
+	return &kit.rt.monitor->groups[group].gate;
+}
 
 /* Processor `runs' runs, the others sleep; the gates are shut for long. */
 static void open_with(uint32_t workers, uint32_t group_size, uint32_t runs)
 {
 	kit_open(workers, group_size);
+	g = kit.groups;
+	gate = gate_of(0);
 	now_ns = 100 * WF_NS_PER_S;
 	kit_run(runs);
 	for (uint32_t i = 0; i < kit.rt.group_count; i++) {
-		kit.groups[i].gate.phase = WF_GATE_SHUT;
-		kit.groups[i].gate.until_ns = now_ns + 1000 * WF_NS_PER_S;
+		gate_of(i)->phase = WF_GATE_SHUT;
+		gate_of(i)->until_ns = now_ns + 1000 * WF_NS_PER_S;
 	}
 	assert_int_equal(wf_monitor_look(&kit.rt, now_ns, 0), MIN_NS);
 }
 
-/* The same once more, for the next step of one test. */
+/* Begin anew, for the next step of one test. */
 static void reopen_with(uint32_t workers, uint32_t group_size, uint32_t runs)
 {
 	kit_close();
@@ -78,7 +87,7 @@ static void expect_help(void)
 }
 
 /* ------------------------------------------------------------------------ */
-/* When it looks. */
+/* When the monitor looks. */
 
 static void pauses_double_while_there_is_nothing_to_do(void **state)
 {
@@ -93,16 +102,16 @@ static void pauses_double_while_there_is_nothing_to_do(void **state)
 	}
 	assert_int_equal(pause, MAX_NS);
 	/* The gate is measured: at least every 100 us. */
-	g->gate.phase = WF_GATE_ALONE;
+	gate->phase = WF_GATE_ALONE;
 	kit_fill(0, 2);
 	assert_int_equal(look_after(pause, 10000), 100 * WF_NS_PER_US);
-	/* Somebody was sent for: soon again. */
+	/* A sleeper was woken: soon again. */
 	assert_int_equal(look_after(MAX_NS, 0), MIN_NS);
 	expect_help();
 }
 
 /* ------------------------------------------------------------------------ */
-/* Whom it sends help. */
+/* For which tasks it sends help. */
 
 /* Tasks of 10 us, and a wake costs 30. */
 static void a_coarse_backlog_worth_more_than_two_wakes(void **state)
@@ -111,7 +120,7 @@ static void a_coarse_backlog_worth_more_than_two_wakes(void **state)
 	kit_fill(0, 6);
 	(void)look_after(MIN_NS, 5);
 	assert_int_equal(kit_woken(), 0);
-	assert_true(wf_load_rlx(&kit.procs[0].coarse));
+	assert_true(wf_load_rlx(&kit.procs[0].push_flags));
 	assert_true(wf_load_rlx(&g->coarse));
 	assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns), 10 * WF_NS_PER_US);
 	kit_fill(0, 1);
@@ -119,31 +128,31 @@ static void a_coarse_backlog_worth_more_than_two_wakes(void **state)
 	expect_help();
 }
 
-/* Who slept most of the time has fine tasks for all that. */
-static void idle_time_is_no_tasks_time(void **state)
+/* A processor that slept most of the time may have fine tasks. */
+static void idle_time_does_not_count_as_run_time(void **state)
 {
 	(void)state;
 	kit_fill(0, 50);
 	wf_store_rlx(&kit.procs[0].idle_ns, 40 * WF_NS_PER_US);
 	(void)look_after(MIN_NS, 20);
 	assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns), 500);
-	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	assert_false(wf_load_rlx(&kit.procs[0].push_flags));
 	assert_int_equal(kit_woken(), 0);
 	(void)look_after(MIN_NS, 20);
 	assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns), 2500);
-	assert_true(wf_load_rlx(&kit.procs[0].coarse));
-	/* It was counted late, and who picks nothing is not idle. */
+	assert_true(wf_load_rlx(&kit.procs[0].push_flags));
+	/* Idle time was counted late; a processor that picks nothing runs. */
 	(void)kit_woken();
 	wf_store_rlx(&kit.procs[0].idle_ns, WF_NS_PER_S);
 	(void)look_after(MIN_NS, 0);
 	assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns), MIN_NS);
-	assert_true(wf_load_rlx(&kit.procs[0].coarse));
+	assert_true(wf_load_rlx(&kit.procs[0].push_flags));
 }
 
-/* Whom it wakes goes behind what is in the global queue. */
+/* The fibers that it wakes go behind all that is in the global queue. */
 static void timers_are_left_alone_while_the_global_queue_is_long(void **state)
 {
-	_Atomic(int64_t) *next = &kit.procs[0].timers.next;
+	_Atomic(int64_t) *next = &kit.procs[0].timers->next;
 
 	(void)state;
 	wf_store_rlx(next, now_ns);
@@ -158,26 +167,26 @@ static void timers_are_left_alone_while_the_global_queue_is_long(void **state)
 	assert_int_equal(wf_load_rlx(next), 0);
 }
 
-static void what_waits_behind_a_task_that_goes_on(void **state)
+static void tasks_that_wait_behind_one_that_goes_on(void **state)
 {
 	(void)state;
 	(void)look_after(MIN_NS, 1);
 	kit_fill(0, 1);
 	(void)look_after(MIN_NS, 0);
 	expect_help();
-	/* Also when it is in the slot. */
+	/* Also when the task is in the slot. */
 	kit_empty(&kit.procs[0]);
 	wf_store_rlx(&kit.procs[0].slot, wf_entry_of(kit_task()));
 	(void)look_after(MIN_NS, 0);
 	expect_help();
-	/* Nothing waits: it may go on. */
+	/* Nothing waits: no help is needed. */
 	kit_empty(&kit.procs[0]);
 	(void)look_after(MIN_NS, 0);
 	assert_int_equal(kit_woken(), 0);
 }
 
 /* Tasks of 25 us, and a wake costs 30: one that waits is not worth two. */
-static void what_waits_behind_long_tasks_at_every_look(void **state)
+static void tasks_that_wait_behind_long_ones_at_every_look(void **state)
 {
 	(void)state;
 	kit_fill(0, 1);
@@ -186,7 +195,7 @@ static void what_waits_behind_long_tasks_at_every_look(void **state)
 			(void)look_after(100 * WF_NS_PER_US, 4);
 			assert_int_equal(kit_woken(), 0);
 		}
-		/* It may have come in vain: again, but not at once. */
+		/* Help may have come in vain: again, but not at once. */
 		(void)look_after(100 * WF_NS_PER_US, 4);
 		expect_help();
 	}
@@ -197,7 +206,7 @@ static void what_waits_behind_long_tasks_at_every_look(void **state)
 		(void)look_after(100 * WF_NS_PER_US, 4);
 		assert_int_equal(kit_woken(), 0);
 	}
-	/* Tasks of 20 us: nobody could take the one that waits. */
+	/* Tasks of 20 us: no thief could take the one that waits. */
 	for (int i = 0; i < 30; i++) {
 		(void)look_after(100 * WF_NS_PER_US, 5);
 		assert_int_equal(kit_woken(), 0);
@@ -205,7 +214,7 @@ static void what_waits_behind_long_tasks_at_every_look(void **state)
 }
 
 /* A joiner runs children of 10 us as calls: ticks, but it has not moved. */
-static void what_waits_behind_children_run_as_calls(void **state)
+static void tasks_that_wait_behind_children_run_as_calls(void **state)
 {
 	(void)state;
 	(void)look_after(MIN_NS, 5);
@@ -219,28 +228,28 @@ static void what_waits_behind_children_run_as_calls(void **state)
 	assert_int_equal(kit_woken(), 0);
 }
 
-/* 4 us, when two run, is no sign that tasks are coarse: see idle/gate.h. */
+/* Tasks of 4 us, when two processors run, may be fine: see idle/gate.h. */
 static void tasks_that_a_trial_made_long_are_fine(void **state)
 {
 	(void)state;
 	kit_fill(0, 50);
 	kit_run(1);
-	g->gate.doubt = true;
+	gate->doubt = true;
 	(void)look_after(200 * WF_NS_PER_US, 50);
-	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	assert_false(wf_load_rlx(&kit.procs[0].push_flags));
 	assert_int_equal(kit_woken(), 0);
 	/* These are long in any case. */
 	(void)look_after(200 * WF_NS_PER_US, 10);
-	assert_true(wf_load_rlx(&kit.procs[0].coarse));
+	assert_true(wf_load_rlx(&kit.procs[0].push_flags));
 	assert_true(kit_was_woken(2));
 	(void)look_after(200 * WF_NS_PER_US, 50);
-	assert_false(wf_load_rlx(&kit.procs[0].coarse));
-	/* One runs alone, and its tasks take as long. */
+	assert_false(wf_load_rlx(&kit.procs[0].push_flags));
+	/* One processor runs alone, and its tasks take as long. */
 	(void)wf_or_acqrel(&g->sleeping, kit.procs[1].bit);
 	(void)look_after(200 * WF_NS_PER_US, 50);
-	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	assert_false(wf_load_rlx(&kit.procs[0].push_flags));
 	(void)look_after(200 * WF_NS_PER_US, 50);
-	assert_true(wf_load_rlx(&kit.procs[0].coarse));
+	assert_true(wf_load_rlx(&kit.procs[0].push_flags));
 	expect_help();
 }
 
@@ -249,21 +258,21 @@ static void fine_tasks_only_through_an_open_gate(void **state)
 	(void)state;
 	kit_fill(0, 50);
 	(void)look_after(MIN_NS, 1000);
-	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	assert_false(wf_load_rlx(&kit.procs[0].push_flags));
 	assert_false(wf_load_rlx(&g->gate_open));
 	assert_int_equal(kit_woken(), 0);
-	g->gate.phase = WF_GATE_OPEN;
+	gate->phase = WF_GATE_OPEN;
 	(void)look_after(MIN_NS, 1000);
 	assert_true(wf_load_rlx(&g->gate_open));
 	expect_help();
-	/* One that is alone cannot be stolen. */
+	/* A task that is alone cannot be stolen. */
 	kit_empty(&kit.procs[0]);
 	kit_fill(0, 1);
 	(void)look_after(MIN_NS, 1000);
 	assert_int_equal(kit_woken(), 0);
 }
 
-static void a_task_in_the_global_queue_that_nobody_looks_at(void **state)
+static void a_task_in_a_global_queue_that_stands_still(void **state)
 {
 	(void)state;
 	kit_inject(0, 1);
@@ -275,7 +284,7 @@ static void a_task_in_the_global_queue_that_nobody_looks_at(void **state)
 	assert_int_equal(kit_woken(), 0);
 }
 
-/* It should not be; if it is, it is woken itself, and no other. */
+/* A sleeper should have none; if it has, it is woken, and no other. */
 static void a_sleeper_with_something_in_its_queues_is_woken(void **state)
 {
 	(void)state;
@@ -314,8 +323,8 @@ static void a_searcher_is_help_enough(void **state)
 	assert_int_equal(kit_woken(), 0);
 }
 
-/* Who has searched for 2 ms has been stopped, and stands for nobody. */
-static void a_searcher_that_is_stuck_is_no_help(void **state)
+/* A searcher of 2 ms has been stopped: the monitor does not rely on it. */
+static void a_searcher_that_was_stopped_does_not_help(void **state)
 {
 	(void)state;
 	kit_fill(0, 100);
@@ -328,13 +337,13 @@ static void a_searcher_that_is_stuck_is_no_help(void **state)
 	(void)look_after(3, 0);
 	assert_int_equal(kit_woken(), 0);
 	(void)look_after(1, 0);
-	/* Its place is free for the one that is woken. */
+	/* Its place is free for the sleeper that is woken. */
 	expect_help();
 	assert_int_equal(wf_load_rlx(&g->searching), 0);
 }
 
 /* Other searchers, or the same ones anew, have time of their own. */
-static void searchers_that_change_are_not_stuck(void **state)
+static void searchers_that_change_were_not_stopped(void **state)
 {
 	static const uint64_t searching[] = { 8, 12, 8, 4, 0, 4 };
 
@@ -352,20 +361,20 @@ static void searchers_that_change_are_not_stuck(void **state)
 	}
 }
 
-/* All is in one queue: its length is everybody's backlog. */
-static void a_global_queue_is_everybodys_backlog(void **state)
+/* All tasks are in one queue: its length is the backlog of each. */
+static void a_global_queue_is_the_backlog_of_each(void **state)
 {
 	(void)state;
 	for (int global = 0; global < 2; global++) {
 		g->policy.queue = global ? WEFT_QUEUE_GLOBAL
 					 : WEFT_QUEUE_STEALING;
 		memset(&g->inject, 0, sizeof(g->inject));
-		wf_store_rlx(&kit.procs[0].coarse, WF_APART);
+		wf_store_rlx(&kit.procs[0].push_flags, WF_PUSH_POLICY);
 		wf_store_rlx(&kit.procs[0].mean_ns, 0);
 		kit_inject(0, 1);
 		(void)look_after(MIN_NS, 5);
-		assert_int_equal(wf_load_rlx(&kit.procs[0].coarse),
-			WF_APART | (global ? WF_COARSE : 0));
+		assert_int_equal(wf_load_rlx(&kit.procs[0].push_flags),
+			WF_PUSH_POLICY | (global ? WF_PUSH_COARSE : 0));
 		assert_int_equal(wf_load_rlx(&kit.procs[0].mean_ns),
 			global ? 10 * WF_NS_PER_US : 0);
 		if (global)
@@ -382,12 +391,13 @@ static void by_other_rules_all_tasks_are_coarse(void **state)
 		g->policy.wake = rule;
 		wf_store_rlx(&g->coarse, true);
 		for (uint32_t i = 0; i < PROCS; i++)
-			wf_store_rlx(&kit.procs[i].coarse, WF_COARSE);
+			wf_store_rlx(&kit.procs[i].push_flags, WF_PUSH_COARSE);
 		kit_fill(0, 50);
 		wf_store_rlx(&g->searching, 8);
 		(void)look_after(MIN_NS, 1000);
 		assert_true(wf_load_rlx(&g->coarse));
-		assert_int_equal(wf_load_rlx(&kit.procs[0].coarse), WF_COARSE);
+		assert_int_equal(
+			wf_load_rlx(&kit.procs[0].push_flags), WF_PUSH_COARSE);
 		/* Also while all sleep. */
 		kit_empty(&kit.procs[0]);
 		wf_store_rlx(&g->sleeping, g->all);
@@ -398,8 +408,8 @@ static void by_other_rules_all_tasks_are_coarse(void **state)
 	}
 }
 
-/* What the thread of a stopped processor left is found in each inbox. */
-static void a_task_in_an_inbox_that_nobody_looks_at(void **state)
+/* The monitor finds tasks in the inbox of a stopped processor. */
+static void a_task_in_an_inbox_that_stands_still(void **state)
 {
 	struct wf_batch batch = { 0 };
 
@@ -411,7 +421,7 @@ static void a_task_in_an_inbox_that_nobody_looks_at(void **state)
 	expect_help();
 }
 
-/* What happened while it did not look is no sign of coarse tasks. */
+/* Time in which it did not look does not make tasks coarse. */
 static void the_first_look_forgets(void **state)
 {
 	(void)state;
@@ -419,15 +429,15 @@ static void the_first_look_forgets(void **state)
 	now_ns += WF_NS_PER_S;
 	assert_int_equal(wf_monitor_look(&kit.rt, now_ns, 0), MIN_NS);
 	(void)look_after(MIN_NS, 1000);
-	assert_false(wf_load_rlx(&kit.procs[0].coarse));
-	/* So for a processor that slept. */
+	assert_false(wf_load_rlx(&kit.procs[0].push_flags));
+	/* Nor does the time in which a processor slept. */
 	kit_empty(&kit.procs[0]);
 	wf_store_rlx(&g->sleeping, g->all);
 	(void)look_after(WF_NS_PER_S, 0);
 	kit_run(0);
 	kit_fill(0, 100);
 	(void)look_after(MIN_NS, 1000);
-	assert_false(wf_load_rlx(&kit.procs[0].coarse));
+	assert_false(wf_load_rlx(&kit.procs[0].push_flags));
 	assert_int_equal(kit_woken(), 0);
 }
 
@@ -441,7 +451,7 @@ static void a_queue_that_needed_no_help_for_long_is_alone_again(void **state)
 	kit_fill(0, 7);
 	(void)look_after(MIN_NS, 1);
 	expect_help();
-	assert_true(wf_share_open(p));
+	assert_true(wf_handshake_open(p));
 	kit_empty(p);
 	(void)look_after(WF_NS_PER_MS, 10000);
 	assert_true(wf_load_rlx(&p->shared));
@@ -451,16 +461,16 @@ static void a_queue_that_needed_no_help_for_long_is_alone_again(void **state)
 	assert_false(wf_load_rlx(&p->open));
 }
 
-/* Thieves took nothing for long: those who have work may have it alone. */
-static void so_is_one_behind_an_open_gate_that_nobody_robs(void **state)
+/* Thieves took nothing for long: holders pop without atomics again. */
+static void so_is_one_behind_an_open_gate_without_thieves(void **state)
 {
 	struct wf_proc *p = &kit.procs[0];
 
 	(void)state;
 	if (!kit.rt.membarrier)
 		skip_because("no membarrier: all is shared for good");
-	g->gate.phase = WF_GATE_OPEN;
-	assert_true(wf_share_open(p));
+	gate->phase = WF_GATE_OPEN;
+	assert_true(wf_handshake_open(p));
 	for (int ms = 0; ms < 4; ms++) {
 		wf_bump(&kit.procs[1].counters.steals, 1);
 		(void)look_after(WF_NS_PER_MS, 10000);
@@ -472,19 +482,19 @@ static void so_is_one_behind_an_open_gate_that_nobody_robs(void **state)
 	assert_false(wf_load_rlx(&p->shared));
 }
 
-/* Who could help does so already: there is nothing to measure. */
-static void the_gate_is_not_measured_while_nobody_sleeps(void **state)
+/* All processors run already: there is nothing to measure. */
+static void the_gate_is_not_measured_without_a_sleeper(void **state)
 {
 	(void)state;
-	g->gate.phase = WF_GATE_ALONE;
+	gate->phase = WF_GATE_ALONE;
 	for (uint32_t i = 1; i < PROCS; i++)
 		kit_run(i);
 	kit_fill(0, 7);
 	for (int i = 0; i < 20; i++)
 		(void)look_after(200 * WF_NS_PER_US, 10000);
-	assert_int_equal(g->gate.phase, WF_GATE_ALONE);
-	assert_int_equal(g->gate.alone, 0);
-	assert_false(wf_gate_is_busy(&g->gate));
+	assert_int_equal(gate->phase, WF_GATE_ALONE);
+	assert_int_equal(gate->alone, 0);
+	assert_false(wf_gate_is_busy(gate));
 }
 
 /* ------------------------------------------------------------------------ */
@@ -496,9 +506,10 @@ static void late_timers_of_each_processor_are_fired(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < ALL; i++) {
-		_Atomic(int64_t) *next = &kit.procs[i].timers.next;
+		_Atomic(int64_t) *next;
 
 		reopen_with(ALL, EACH, (i + 1) % ALL);
+		next = &kit.procs[i].timers->next;
 		wf_store_rlx(next, now_ns);
 		(void)look_after(WF_NS_PER_MS - 1, 0);
 		assert_int_not_equal(wf_load_rlx(next), 0);
@@ -513,7 +524,7 @@ static void the_next_look_is_in_time_for_each_processor(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < ALL; i++) {
 		reopen_with(ALL, EACH, i);
-		wf_store_rlx(&kit.procs[i].timers.next,
+		wf_store_rlx(&kit.procs[i].timers->next,
 			now_ns + 200 * WF_NS_PER_US);
 		assert_int_equal(look_after_of(i, WF_NS_PER_MS, 100000),
 			200 * WF_NS_PER_US);
@@ -527,7 +538,7 @@ static void each_group_that_is_measured_shortens_the_pause(void **state)
 		reopen_with(ALL, EACH, i);
 		assert_int_equal(
 			look_after_of(i, WF_NS_PER_MS, 100000), MAX_NS);
-		kit.procs[i].group->gate.phase = WF_GATE_ALONE;
+		gate_of(i / EACH)->phase = WF_GATE_ALONE;
 		kit_fill(i, 2);
 		assert_int_equal(look_after_of(i, WF_NS_PER_MS, 100000),
 			100 * WF_NS_PER_US);
@@ -563,7 +574,7 @@ static void the_first_look_forgets_each_processor(void **state)
 		now_ns += WF_NS_PER_S;
 		assert_int_equal(wf_monitor_look(&kit.rt, now_ns, 0), MIN_NS);
 		(void)look_after_of(i, MIN_NS, 1000);
-		assert_false(wf_load_rlx(&kit.procs[i].coarse));
+		assert_false(wf_load_rlx(&kit.procs[i].push_flags));
 		assert_int_equal(kit_woken(), 0);
 	}
 }
@@ -587,17 +598,18 @@ static void help_comes_from_the_one_that_sleeps_wherever_it_is(void **state)
 		}
 }
 
-/* Nobody robs it: the processor has its queue to itself again. */
+/* No thief comes: the processor has its queue to itself again. */
 static void the_queue_of_each_processor_is_closed(void **state)
 {
 	(void)state;
 	if (!kit.rt.membarrier)
 		skip_because("no membarrier: all is shared for good");
 	for (uint32_t i = 0; i < ALL; i++) {
-		struct wf_proc *p = &kit.procs[i];
+		struct wf_proc *p;
 
 		reopen_with(ALL, EACH, i);
-		assert_true(wf_share_open(p));
+		p = &kit.procs[i];
+		assert_true(wf_handshake_open(p));
 		for (int ms = 0; ms < 4; ms++)
 			(void)look_after_of(i, WF_NS_PER_MS, 10000);
 		assert_false(wf_load_rlx(&p->shared));
@@ -618,7 +630,7 @@ static void watch(struct shift *s)
 {
 	int64_t since = threads_now_ns();
 
-	while (wf_load_rlx(&kit.rt.monitor.asleep) == 1) {
+	while (wf_load_rlx(&kit.rt.monitor->asleep) == 1) {
 		if (threads_now_ns() - since > 20 * WF_NS_PER_S) {
 			wf_add_rlx(&s->asleep_on_duty, 1);
 			return;
@@ -639,9 +651,9 @@ static void nap(void *arg, unsigned i)
 		(void)wf_or_acqrel(&p->group->sleeping, p->bit);
 		/* Long enough for the monitor to fall asleep, or almost. */
 		kit_pause_us(wf_random_below(&random, 6000));
-		wf_add_rlx(&s->slept, wf_load_rlx(&kit.rt.monitor.asleep));
+		wf_add_rlx(&s->slept, wf_load_rlx(&kit.rt.monitor->asleep));
 		kit_run(self);
-		wf_monitor_rouse(&kit.rt);
+		wf_monitor_wake(&kit.rt);
 		for (int k = 0; k < 3; k++) {
 			watch(s);
 			kit_pause_us(wf_random_below(&random, 200));
@@ -658,13 +670,13 @@ static void never_sleeps_while(uint32_t first, size_t naps)
 	assert_int_equal(wf_monitor_start(&kit.rt), 0);
 	threads_run(2, nap, &s);
 	assert_int_equal(wf_load_rlx(&s.asleep_on_duty), 0);
-	/* With nobody running it falls asleep. */
+	/* When no processor runs it falls asleep. */
 	for (int ms = 0; ms < 20000; ms++) {
-		if (wf_load_rlx(&kit.rt.monitor.asleep) == 1)
+		if (wf_load_rlx(&kit.rt.monitor->asleep) == 1)
 			break;
 		kit_pause_us(1000);
 	}
-	assert_int_equal(wf_load_rlx(&kit.rt.monitor.asleep), 1);
+	assert_int_equal(wf_load_rlx(&kit.rt.monitor->asleep), 1);
 	assert_true(s.naps < 20 || wf_load_rlx(&s.slept) > 0);
 	wf_monitor_stop(&kit.rt);
 }
@@ -691,25 +703,25 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(pauses_double_while_there_is_nothing_to_do),
 		TEST(a_coarse_backlog_worth_more_than_two_wakes),
-		TEST(idle_time_is_no_tasks_time),
+		TEST(idle_time_does_not_count_as_run_time),
 		TEST(timers_are_left_alone_while_the_global_queue_is_long),
-		TEST(what_waits_behind_a_task_that_goes_on),
-		TEST(what_waits_behind_long_tasks_at_every_look),
-		TEST(what_waits_behind_children_run_as_calls),
+		TEST(tasks_that_wait_behind_one_that_goes_on),
+		TEST(tasks_that_wait_behind_long_ones_at_every_look),
+		TEST(tasks_that_wait_behind_children_run_as_calls),
 		TEST(tasks_that_a_trial_made_long_are_fine),
 		TEST(fine_tasks_only_through_an_open_gate),
-		TEST(a_task_in_the_global_queue_that_nobody_looks_at),
+		TEST(a_task_in_a_global_queue_that_stands_still),
 		TEST(a_sleeper_with_something_in_its_queues_is_woken),
 		TEST(a_searcher_is_help_enough),
-		TEST(a_searcher_that_is_stuck_is_no_help),
-		TEST(searchers_that_change_are_not_stuck),
-		TEST(a_global_queue_is_everybodys_backlog),
+		TEST(a_searcher_that_was_stopped_does_not_help),
+		TEST(searchers_that_change_were_not_stopped),
+		TEST(a_global_queue_is_the_backlog_of_each),
 		TEST(by_other_rules_all_tasks_are_coarse),
-		TEST(a_task_in_an_inbox_that_nobody_looks_at),
+		TEST(a_task_in_an_inbox_that_stands_still),
 		TEST(the_first_look_forgets),
 		TEST(a_queue_that_needed_no_help_for_long_is_alone_again),
-		TEST(so_is_one_behind_an_open_gate_that_nobody_robs),
-		TEST(the_gate_is_not_measured_while_nobody_sleeps),
+		TEST(so_is_one_behind_an_open_gate_without_thieves),
+		TEST(the_gate_is_not_measured_without_a_sleeper),
 		TEST(late_timers_of_each_processor_are_fired),
 		TEST(the_next_look_is_in_time_for_each_processor),
 		TEST(each_group_that_is_measured_shortens_the_pause),

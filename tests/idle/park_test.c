@@ -12,6 +12,7 @@
 #include <weft/weft.h>
 
 #include "base/random.h"
+#include "sched/idle.h"
 #include "sched/kit.h"
 #include "os/child.h"
 #include "idle/park.h"
@@ -22,12 +23,13 @@ enum { ROUNDS = 20000, RT_ROUNDS = 2000 };
 
 #define LOST_NS (20 * WF_NS_PER_S) /* a task that waits this long is lost */
 
-static struct wf_group *g = &kit.groups[0];
+static struct wf_group *g;
 
 static int begin(void **state)
 {
 	(void)state;
 	kit_open(3, 0);
+	g = kit.groups;
 	return 0;
 }
 
@@ -104,10 +106,10 @@ static void it_stops_searching_first(void **state)
 }
 
 /*
- * What a thief would take keeps up those who search; and those who do not, if
- * no searcher stands for them.
+ * Tasks that a thief would take keep a searcher up; and any other processor if
+ * there is no searcher.
  */
-static void what_could_be_stolen_keeps_a_searcher_up(void **state)
+static void tasks_to_steal_keep_a_searcher_up(void **state)
 {
 	(void)state;
 	kit_fill(2, 2);
@@ -118,17 +120,17 @@ static void what_could_be_stolen_keeps_a_searcher_up(void **state)
 	wf_store_rlx(&g->searching, kit.procs[0].bit);
 	expect_stays(1, false);
 	wf_store_rlx(&g->gate_open, false);
-	wf_store_rlx(&kit.procs[2].coarse, true);
+	wf_store_rlx(&kit.procs[2].push_flags, true);
 	expect_up(1, true);
 	expect_stays(1, false);
 	wf_store_rlx(&g->searching, 0);
-	/* One that is alone stays with its owner. */
+	/* A task that is alone stays with its holder. */
 	(void)wf_runq_pop(&kit.procs[2].runq);
 	expect_asleep(1, true);
 }
 
-/* Whichever has it; the searcher may be the first and the last, too. */
-static void whoever_has_it(void **state)
+/* Each searcher and each victim, the first and the last too. */
+static void so_with_each_searcher_and_victim(void **state)
 {
 	enum { PROCS = 3 };
 
@@ -140,8 +142,9 @@ static void whoever_has_it(void **state)
 			continue;
 		kit_close();
 		kit_open(PROCS, 0);
+		g = kit.groups;
 		kit_fill(victim, 2);
-		wf_store_rlx(&kit.procs[victim].coarse, true);
+		wf_store_rlx(&kit.procs[victim].push_flags, true);
 		expect_up(searcher, true);
 	}
 }
@@ -151,14 +154,16 @@ static void work_of_another_group_keeps_it_up(void **state)
 	(void)state;
 	kit_close();
 	kit_open(4, 2);
+	g = kit.groups;
 	kit_inject(1, 1);
 	expect_up(1, false);
-	/* Of three, each one's keeps up each. */
+	/* Of three groups, the task of each keeps up each processor. */
 	for (uint32_t i = 0; i < 6 * 3; i++) {
 		uint32_t proc = i % 6;
 
 		kit_close();
 		kit_open(6, 2);
+		g = kit.groups;
 		kit_inject(i / 6, 1);
 		assert_true(park(proc, false));
 		assert_false(wf_load_rlx(&kit.procs[proc].group->sleeping) &
@@ -179,7 +184,7 @@ static void wake_later(void *arg, unsigned i)
 
 	if (i == 1) {
 		kit_pause_us(20000);
-		/* Not before it sleeps: there is nobody to wake. */
+		/* Not before it sleeps: until then there is no sleeper. */
 		while (!(w->woke = wf_wake_one(g)))
 			wf_os_thread_yield();
 		return;
@@ -188,7 +193,7 @@ static void wake_later(void *arg, unsigned i)
 }
 
 /* The first thread of a runtime stays, however long it sleeps. */
-static void one_that_is_woken_goes_on(void **state)
+static void a_processor_that_is_woken_goes_on(void **state)
 {
 	struct waker w = { 0 };
 	struct wf_proc *p = &kit.procs[0];
@@ -200,7 +205,7 @@ static void one_that_is_woken_goes_on(void **state)
 	assert_true(w.goes_on);
 	assert_true(w.woke);
 	assert_true(p->woken);
-	assert_int_equal(wf_load_rlx(&kit.threads[0].word), 0);
+	assert_int_equal(wf_load_rlx(&kit.threads[0].parker.word), 0);
 	assert_int_equal(wf_load_rlx(&g->sleeping), 0);
 	assert_int_equal(wf_load_rlx(&g->searching), p->bit);
 	assert_int_equal(wf_load_rlx(&p->counters.parks), 1);
@@ -234,7 +239,7 @@ struct traffic {
 	size_t lost;
 };
 
-/* A processor: what it finds it takes. */
+/* A processor takes all that it finds. */
 static void commute(struct traffic *t, struct wf_thread *thread)
 {
 	struct wf_proc *p = thread->proc;
@@ -301,7 +306,7 @@ static void no_task_from_outside_is_lost(void **state)
 	(void)state;
 	(void)threads_seed();
 	kit.rt.linger_ns = WF_NS_PER_S * 100;
-	/* Processor 2 has nobody: it is as if it ran something for ever. */
+	/* No thread runs processor 2: it seems to run a task for ever. */
 	wf_store_rlx(&g->sleeping, 0);
 	g->all = 3;
 	threads_run(3, traffic_run, &t);
@@ -311,7 +316,7 @@ static void no_task_from_outside_is_lost(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* The same with a runtime, whose threads come and go. */
+/* A runtime, whose threads come and go. */
 
 static _Atomic(size_t) ran;
 
@@ -365,7 +370,7 @@ static void park_on_a_task(void *arg)
 	(void)park(1, arg != NULL);
 }
 
-/* Nobody looks into the queues of a sleeper. */
+/* Thieves do not look into the queues of a sleeper. */
 static void to_sleep_on_a_task_is_found(void **state)
 {
 	struct child c;
@@ -383,10 +388,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_task_in_the_global_queue_keeps_it_up),
 		TEST(it_stops_searching_first),
-		TEST(what_could_be_stolen_keeps_a_searcher_up),
-		TEST(whoever_has_it),
+		TEST(tasks_to_steal_keep_a_searcher_up),
+		TEST(so_with_each_searcher_and_victim),
 		TEST(work_of_another_group_keeps_it_up),
-		TEST(one_that_is_woken_goes_on),
+		TEST(a_processor_that_is_woken_goes_on),
 		TEST(it_ends_when_the_runtime_does),
 		TEST(no_task_from_outside_is_lost),
 		cmocka_unit_test(every_task_runs_however_short_threads_live),

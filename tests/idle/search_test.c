@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/idle/search_test.c - a processor without work searches if few others do,
- * spins for about twice its usual gap if that is short, and then sleeps.
+ * tests/idle/search_test.c - a processor without work searches if few others
+ * do, spins for about twice its usual gap if that is short, and then sleeps.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,13 +18,15 @@ enum { PROCS = 6 };
 
 #define SPIN_NS (20 * WF_NS_PER_MS)
 
-static struct wf_group *g = &kit.groups[0];
-static struct wf_proc *p = &kit.procs[1]; /* the idle one */
+static struct wf_group *g;
+static struct wf_proc *p; /* the idle one */
 
 static int begin(void **state)
 {
 	(void)state;
 	kit_open(PROCS, 0);
+	g = kit.groups;
+	p = &kit.procs[1];
 	kit_run(1);
 	wf_store_rlx(&g->gate_open, true);
 	return 0;
@@ -55,7 +57,7 @@ static uint64_t searches_failed(void)
 /* ------------------------------------------------------------------------ */
 /* Searching. */
 
-static void a_searcher_finds_what_others_have(void **state)
+static void a_searcher_finds_the_tasks_of_others(void **state)
 {
 	weft_task *oldest = &kit.tasks[kit.next_task];
 
@@ -69,8 +71,8 @@ static void a_searcher_finds_what_others_have(void **state)
 }
 
 /*
- * A lone task is waited for, until its owner seems to compute.  One that is
- * interrupted at the wrong moment gives up; so it has some tries.
+ * A searcher waits for a task that is alone, until its holder seems to compute.
+ * If it is interrupted at the wrong moment it gives up; so it has some tries.
  */
 static void a_searcher_waits_for_a_task_that_is_stuck(void **state)
 {
@@ -91,8 +93,8 @@ static void a_searcher_waits_for_a_task_that_is_stuck(void **state)
 	assert_int_equal(wf_runq_len(&kit.procs[4].runq), 0);
 }
 
-/* The last searcher calls the next, if more is left. */
-static void who_found_much_wakes_the_next(void **state)
+/* The last searcher wakes the next, if more tasks are left. */
+static void a_searcher_that_found_many_wakes_the_next(void **state)
 {
 	(void)state;
 	kit_fill(4, 20);
@@ -106,7 +108,7 @@ static void who_found_much_wakes_the_next(void **state)
 	assert_int_equal(kit_woken(), 0);
 }
 
-/* Half of the group may search; who comes later goes to sleep at once. */
+/* Half of the group may search; others go to sleep at once. */
 static void enough_searchers_stand_for_all(void **state)
 {
 	uint64_t others = 0x34;
@@ -130,7 +132,7 @@ static void enough_searchers_stand_for_all(void **state)
 }
 
 /* Its waker has counted it: it searches, whatever the others do. */
-static void who_was_woken_searches(void **state)
+static void a_processor_that_was_woken_searches(void **state)
 {
 	(void)state;
 	wf_store_rlx(&g->searching, g->all);
@@ -140,7 +142,7 @@ static void who_was_woken_searches(void **state)
 }
 
 /* Its waker could not count it: it sleeps again, unless by flare's rule. */
-static void who_was_woken_in_vain_does_not_search(void **state)
+static void one_that_was_woken_in_vain_does_not(void **state)
 {
 	uint64_t others = 0x34;
 
@@ -214,7 +216,7 @@ static void it_spins_for_twice_the_gap_it_expects(void **state)
 	/* The gap is longer than it may spin: only for a little. */
 	expect_spin(SPIN_NS, SPIN_NS / 10);
 	expect_spin(50 * SPIN_NS, SPIN_NS / 10);
-	/* Somebody else spins, or it is not allowed to. */
+	/* Another processor spins, or none may. */
 	wf_store_rlx(&g->searching, kit.procs[3].bit);
 	expect_spin(SPIN_NS / 2, 0);
 	wf_store_rlx(&g->searching, 0);
@@ -293,12 +295,12 @@ static void it_ends_when_the_runtime_does(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_searcher_finds_what_others_have),
+		TEST(a_searcher_finds_the_tasks_of_others),
 		TEST(a_searcher_waits_for_a_task_that_is_stuck),
-		TEST(who_found_much_wakes_the_next),
+		TEST(a_searcher_that_found_many_wakes_the_next),
 		TEST(enough_searchers_stand_for_all),
-		TEST(who_was_woken_searches),
-		TEST(who_was_woken_in_vain_does_not_search),
+		TEST(a_processor_that_was_woken_searches),
+		TEST(one_that_was_woken_in_vain_does_not),
 		TEST(a_search_in_vain_is_counted),
 		TEST(it_spins_for_twice_the_gap_it_expects),
 		TEST(it_learns_how_long_gaps_are),

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/idle/wait_idle_test.c - a runtime is quiet when all that idle/wait_idle.h
- * reads says so, whatever moves between the reads; who waits for it is told by
- * who parks, and sleeps no longer than it said.
+ * tests/idle/wait_idle_test.c - a runtime is quiet when all four reads say so,
+ * whatever moves between the reads; processors that park wake the waiters, and
+ * a waiter sleeps no longer than its deadline.
  *
- * idle/wait_idle.c, and idle.c and steal.c beside it, are compiled into this
+ * idle/wait_idle.c, idle/search.c and sched/steal.c are compiled into this
  * program, so that their reads, their clock and their sleeps can be hooked: all
  * happens on one thread, in an order that the test has chosen.
  */
@@ -56,8 +56,8 @@ static size_t hooked_len(struct wf_group *group)
 
 static int hooked_wait(_Atomic(uint32_t) *word, uint32_t seen, int64_t deadline)
 {
-	assert_ptr_equal(word, &kit.rt.quiet.word);
-	assert_true(wf_quiet_is_awaited(&kit.rt));
+	assert_ptr_equal(word, &kit.rt.idle_wait.word);
+	assert_true(wf_wait_idle_is_awaited(&kit.rt));
 	sleeps++;
 	if (in_sleep == NULL)
 		fail_msg("nobody would wake it");
@@ -66,7 +66,7 @@ static int hooked_wait(_Atomic(uint32_t) *word, uint32_t seen, int64_t deadline)
 
 static int hooked_wake(_Atomic(uint32_t) *word, unsigned n)
 {
-	assert_ptr_equal(word, &kit.rt.quiet.word);
+	assert_ptr_equal(word, &kit.rt.idle_wait.word);
 	assert_true(n >= 2);
 	tells++;
 	return 0;
@@ -97,12 +97,13 @@ static int64_t hooked_now(void)
 #undef wf_os_now_ns
 #pragma pop_macro("wf_load_acq")
 
-static struct wf_group *g = &kit.groups[0];
+static struct wf_group *g;
 
 static int begin(void **state)
 {
 	(void)state;
 	kit_open(PROCS, 0);
+	g = kit.groups;
 	before_read = NULL;
 	in_sleep = NULL;
 	at_clock = NULL;
@@ -119,14 +120,14 @@ static int end(void **state)
 	return 0;
 }
 
-/* Nobody waits any more, and nobody is inside. */
+/* No idler is left, and no caller is inside. */
 static void expect_gone(void)
 {
-	assert_int_equal(wf_load_rlx(&kit.rt.quiet.idlers), 0);
+	assert_int_equal(wf_load_rlx(&kit.rt.idle_wait.idlers), 0);
 	assert_int_equal(wf_load_rlx(&kit.rt.outside.callers), 0);
 }
 
-/* Is it quiet?  Asked as anyone may. */
+/* Is it quiet?  By the public call. */
 static bool ask(void)
 {
 	int err = weft_rt_wait_idle(&kit.rt, WEFT_NOW);
@@ -168,6 +169,7 @@ static void one_with_a_task_in_its_queue_is_not(void **state)
 	(void)state;
 	kit_close();
 	kit_open(PROCS, 2);
+	g = kit.groups;
 	assert_true(ask());
 	for (uint32_t i = 0; i < 2; i++) {
 		kit_inject(i, 1);
@@ -190,6 +192,7 @@ static void all_groups_count(void **state)
 	(void)state;
 	kit_close();
 	kit_open(PROCS, 1);
+	g = kit.groups;
 	assert_true(ask());
 	assert_int_equal(reads, 4 * PROCS);
 	for (uint32_t i = 0; i < PROCS; i++) {
@@ -205,7 +208,7 @@ static unsigned which;
 static void move_before(unsigned read)
 {
 	switch (which) {
-	case 1: /* somebody went to sleep, right after the first of all */
+	case 1: /* a processor parked, right after the first read */
 		if (read == 1)
 			wf_bump(&g->parkings, 1);
 		break;
@@ -216,13 +219,13 @@ static void move_before(unsigned read)
 			(void)wf_inject_take(
 				&g->inject, 1, &(struct wf_batch){ 0 });
 		break;
-	case 3: /* somebody is awake for a moment only */
+	case 3: /* a processor is awake for a moment only */
 		if (read == 2)
 			kit_run(2);
 		if (read == 3)
 			wf_store_rlx(&g->sleeping, g->all);
 		break;
-	case 4: /* somebody went to sleep, at the very end */
+	case 4: /* a processor parked, right before the last */
 		if (read == 3)
 			wf_bump(&g->parkings, 1);
 		break;
@@ -356,6 +359,7 @@ static void it_is_not_quiet_while_one_follows_the_other(void **state)
 	assert_int_equal(expect_no_way(MOVES), 10626);
 	kit_close();
 	kit_open(2, 1);
+	g = kit.groups;
 	assert_int_equal(kit.rt.group_count, 2);
 	assert_int_equal(expect_no_way(12), 75582);
 }
@@ -382,27 +386,27 @@ static void a_deadline_in_the_past_is_now(void **state)
 
 static uint32_t expected_word;
 
-/* It is counted, by its caller and as one who waits; then all go to sleep. */
+/* The waiter is counted as a caller and as an idler; then all sleep. */
 static int sleep_until_quiet(uint32_t seen, int64_t deadline)
 {
 	assert_int_equal(seen, expected_word);
 	assert_int_equal(deadline, 7 * WF_NS_PER_S);
-	assert_int_equal(wf_load_rlx(&kit.rt.quiet.idlers), 1);
+	assert_int_equal(wf_load_rlx(&kit.rt.idle_wait.idlers), 1);
 	assert_int_equal(wf_load_rlx(&kit.rt.outside.callers), 1);
 	if (sleeps == 3)
 		wf_store_rlx(&g->sleeping, g->all);
 	else
-		expected_word = wf_add_rlx(&kit.rt.quiet.word, 1) + 1;
+		expected_word = wf_add_rlx(&kit.rt.idle_wait.word, 1) + 1;
 	return 0;
 }
 
-static void who_waits_sleeps_until_it_is_quiet(void **state)
+static void a_waiter_sleeps_until_it_is_quiet(void **state)
 {
 	(void)state;
 	kit_run(1);
 	in_sleep = sleep_until_quiet;
 	expected_word = 41;
-	wf_store_rlx(&kit.rt.quiet.word, 41);
+	wf_store_rlx(&kit.rt.idle_wait.word, 41);
 	assert_int_equal(weft_rt_wait_idle(&kit.rt, 7 * WF_NS_PER_S), 0);
 	assert_int_equal(sleeps, 3);
 	expect_gone();
@@ -435,7 +439,7 @@ static int sleep_too_long(uint32_t seen, int64_t deadline)
 	return -ETIMEDOUT;
 }
 
-static void what_is_quiet_at_the_deadline_is_quiet(void **state)
+static void a_look_at_the_deadline_may_find_it_quiet(void **state)
 {
 	(void)state;
 	kit_run(1);
@@ -444,12 +448,12 @@ static void what_is_quiet_at_the_deadline_is_quiet(void **state)
 	expect_gone();
 }
 
-/* Somebody parks between the look and the sleep: it must not sleep. */
+/* A processor parks between the look and the sleep of the waiter. */
 static void park_late(unsigned read)
 {
 	if (read == 1) {
 		wf_bump(&g->parkings, 1);
-		wf_quiet_tell(&kit.rt);
+		wf_wait_idle_tell(&kit.rt);
 	}
 }
 
@@ -458,7 +462,7 @@ static int sleep_if_not_told(uint32_t seen, int64_t deadline)
 	(void)deadline;
 	before_read = NULL;
 	wf_store_rlx(&g->sleeping, g->all);
-	return wf_load_rlx(&kit.rt.quiet.word) != seen ? 0 : -EDOM;
+	return wf_load_rlx(&kit.rt.idle_wait.word) != seen ? 0 : -EDOM;
 }
 
 static int told_in_time;
@@ -469,7 +473,7 @@ static int note_sleep(uint32_t seen, int64_t deadline)
 	return 0;
 }
 
-static void who_is_told_before_it_sleeps_does_not(void **state)
+static void a_waiter_that_is_told_before_it_sleeps_does_not(void **state)
 {
 	(void)state;
 	kit_run(1);
@@ -482,11 +486,11 @@ static void who_is_told_before_it_sleeps_does_not(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who may not wait. */
+/* Threads that may not wait. */
 
-static void who_runs_there_would_wait_for_itself(void **state)
+static void a_thread_of_the_runtime_would_wait_for_itself(void **state)
 {
-	struct wf_thread visitor = { .visitor = true, .host = &kit.threads[2] };
+	struct wf_thread visitor = { .foreign = true, .host = &kit.threads[2] };
 	struct weft_rt *other = wf_os_alloc(sizeof(*other));
 	struct wf_thread *stranger = wf_os_alloc(sizeof(*stranger));
 
@@ -495,7 +499,7 @@ static void who_runs_there_would_wait_for_itself(void **state)
 	wf_os_self_set(&kit.threads[1]);
 	assert_int_equal(weft_rt_wait_idle(&kit.rt, WEFT_NOW), -EDEADLK);
 	assert_int_equal(weft_rt_wait_idle(&kit.rt, WEFT_FOREVER), -EDEADLK);
-	/* Also in a visit, that is in a task of another executor. */
+	/* Also in a task of a foreign executor. */
 	wf_os_self_set(&visitor);
 	assert_int_equal(weft_rt_wait_idle(&kit.rt, WEFT_FOREVER), -EDEADLK);
 	assert_int_equal(reads, 0);
@@ -510,35 +514,35 @@ static void who_runs_there_would_wait_for_itself(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who tells. */
+/* Processors wake the waiters. */
 
-static void only_who_waits_is_told(void **state)
+static void only_idlers_are_told(void **state)
 {
 	(void)state;
-	wf_quiet_tell(&kit.rt);
+	wf_wait_idle_tell(&kit.rt);
 	assert_int_equal(tells, 0);
-	assert_int_equal(wf_load_rlx(&kit.rt.quiet.word), 0);
-	assert_false(wf_quiet_is_awaited(&kit.rt));
-	wf_store_rlx(&kit.rt.quiet.idlers, 2);
-	assert_true(wf_quiet_is_awaited(&kit.rt));
-	wf_quiet_tell(&kit.rt);
+	assert_int_equal(wf_load_rlx(&kit.rt.idle_wait.word), 0);
+	assert_false(wf_wait_idle_is_awaited(&kit.rt));
+	wf_store_rlx(&kit.rt.idle_wait.idlers, 2);
+	assert_true(wf_wait_idle_is_awaited(&kit.rt));
+	wf_wait_idle_tell(&kit.rt);
 	assert_int_equal(tells, 1);
-	assert_int_equal(wf_load_rlx(&kit.rt.quiet.word), 1);
+	assert_int_equal(wf_load_rlx(&kit.rt.idle_wait.word), 1);
 }
 
-/* Whoever parks is counted, and tells; here it is woken at once. */
-static void who_parks_counts_and_tells(void **state)
+/* A processor that parks counts, and tells; here it is woken at once. */
+static void a_processor_that_parks_counts_and_tells(void **state)
 {
 	(void)state;
 	for (uint32_t awaited = 0; awaited < 2; awaited++) {
 		kit_run(1);
-		wf_store_rlx(&kit.rt.quiet.idlers, awaited);
-		wf_store_rlx(&kit.threads[1].word, 1);
+		wf_store_rlx(&kit.rt.idle_wait.idlers, awaited);
+		wf_store_rlx(&kit.threads[1].parker.word, 1);
 		assert_true(wf_park(&kit.threads[1], false));
 		assert_int_equal(wf_load_rlx(&g->parkings), awaited + 1);
 		assert_int_equal(tells, awaited);
 	}
-	/* Also who ends, because it has slept for long. */
+	/* Also one whose thread ends, because it has slept for long. */
 	wf_store_rlx(&g->sleeping, g->all & ~UINT64_C(2));
 	assert_false(wf_park(&kit.threads[1], false));
 	assert_int_equal(wf_load_rlx(&g->parkings), 4);
@@ -546,14 +550,14 @@ static void who_parks_counts_and_tells(void **state)
 	assert_int_equal(wf_load_rlx(&g->sleeping), g->all);
 }
 
-/* No thread can be made: it sleeps again, which somebody may wait for. */
-static void who_cannot_be_woken_tells(void **state)
+/* No thread can be made: the processor sleeps again, and says so. */
+static void a_processor_that_cannot_be_woken_tells(void **state)
 {
 	(void)state;
 	kit.rt.config.max_threads = 0;
 	for (uint32_t i = 0; i < PROCS; i++)
 		wf_store_rlx(&kit.procs[i].thread, NULL);
-	wf_store_rlx(&kit.rt.quiet.idlers, 1);
+	wf_store_rlx(&kit.rt.idle_wait.idlers, 1);
 	assert_false(wf_wake_one(g));
 	assert_int_equal(tells, PROCS);
 	assert_int_equal(wf_load_rlx(&g->sleeping), g->all);
@@ -569,17 +573,17 @@ static void tick(void)
 {
 	clock_ns += WF_NS_PER_US;
 	if (clock_ns >= awaited_from_ns)
-		wf_store_rlx(&kit.rt.quiet.idlers, 1);
+		wf_store_rlx(&kit.rt.idle_wait.idlers, 1);
 }
 
-/* How long a search goes on, when somebody waits from that time on. */
+/* How long a search goes on, if there is an idler from that time on. */
 static uint64_t search_ns(int64_t from_ns)
 {
 	_Atomic(uint64_t) *ns = &kit.procs[1].counters.search_ns;
 
 	kit_run(1);
 	wf_store_rlx(&kit.procs[1].thread, &kit.threads[1]);
-	wf_store_rlx(&kit.rt.quiet.idlers, 0);
+	wf_store_rlx(&kit.rt.idle_wait.idlers, 0);
 	wf_store_rlx(ns, 0);
 	awaited_from_ns = from_ns;
 	at_clock = tick;
@@ -587,7 +591,7 @@ static uint64_t search_ns(int64_t from_ns)
 	return wf_load_rlx(ns);
 }
 
-static void searchers_do_not_spin_while_somebody_waits(void **state)
+static void searchers_do_not_spin_while_there_are_idlers(void **state)
 {
 	(void)state;
 	kit.rt.spin_ns = WF_NS_PER_MS;
@@ -599,7 +603,7 @@ static void searchers_do_not_spin_while_somebody_waits(void **state)
 	kit.procs[1].gap_ns = WF_NS_PER_MS / 4;
 	assert_in_range(search_ns(clock_ns + 100 * WF_NS_PER_US),
 		90 * WF_NS_PER_US, 110 * WF_NS_PER_US);
-	/* Also one that has reason to wait for a lone task. */
+	/* Also one that waits for a holder to become stuck. */
 	kit_fill(2, 1);
 	kit.rt.spin_ns = 0;
 	wf_store_rlx(&g->gate_open, false);
@@ -618,15 +622,15 @@ int main(void)
 		TEST(each_of_the_four_reads_can_say_no),
 		TEST(it_is_not_quiet_while_one_follows_the_other),
 		TEST(a_deadline_in_the_past_is_now),
-		TEST(who_waits_sleeps_until_it_is_quiet),
+		TEST(a_waiter_sleeps_until_it_is_quiet),
 		TEST(at_the_deadline_it_gives_up),
-		TEST(what_is_quiet_at_the_deadline_is_quiet),
-		TEST(who_is_told_before_it_sleeps_does_not),
-		TEST(who_runs_there_would_wait_for_itself),
-		TEST(only_who_waits_is_told),
-		TEST(who_parks_counts_and_tells),
-		TEST(who_cannot_be_woken_tells),
-		TEST(searchers_do_not_spin_while_somebody_waits),
+		TEST(a_look_at_the_deadline_may_find_it_quiet),
+		TEST(a_waiter_that_is_told_before_it_sleeps_does_not),
+		TEST(a_thread_of_the_runtime_would_wait_for_itself),
+		TEST(only_idlers_are_told),
+		TEST(a_processor_that_parks_counts_and_tells),
+		TEST(a_processor_that_cannot_be_woken_tells),
+		TEST(searchers_do_not_spin_while_there_are_idlers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/idle/wake_test.c - a wake goes to the lowest sleeper and is counted as
- * a searcher, and nobody is woken for what is not worth it.
+ * a searcher, and tasks that are not worth a wake wake no sleeper.
  *
  * tests/idle/park_test.c is about wakes that meet a processor going to sleep.
  */
@@ -11,18 +11,25 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "sched/idle.h"
 #include "sched/kit.h"
 #include "sched/submit.h"
+#include "sched/tuning.h"
+#include "sched/yielders.h"
+#include "idle/gate.h"
+#include "idle/monitor.h"
 #include "idle/wake.h"
+#include "sched/yielders.h"
 
 enum { PROCS = 4 };
 
-static struct wf_group *g = &kit.groups[0];
+static struct wf_group *g;
 
 static int begin(void **state)
 {
 	(void)state;
 	kit_open(PROCS, 0);
+	g = kit.groups;
 	return 0;
 }
 
@@ -36,7 +43,8 @@ static int end(void **state)
 static void set_mean(uint32_t i, uint64_t ns)
 {
 	wf_store_rlx(&kit.procs[i].mean_ns, ns);
-	wf_store_rlx(&kit.procs[i].coarse, ns >= WF_COARSE_NS);
+	wf_store_rlx(&kit.procs[i].push_flags,
+		ns >= (uint64_t)wf_tuning.coarse_ns ? WF_PUSH_COARSE : 0);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -79,7 +87,7 @@ static void no_waker_exceeds_the_limit(void **state)
 	}
 }
 
-static void where_nobody_sleeps_nobody_is_woken(void **state)
+static void without_a_sleeper_none_is_woken(void **state)
 {
 	(void)state;
 	wf_store_rlx(&g->sleeping, 0);
@@ -150,7 +158,7 @@ static void all_that_have_threads_are_woken(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who is worth it. */
+/* Tasks that are worth a wake. */
 
 /* All sets of sleepers and searchers, with fine and with coarse tasks. */
 static void a_task_from_outside(void **state)
@@ -177,11 +185,12 @@ static void a_neighbour_group_stands_in(void **state)
 	(void)state;
 	kit_close();
 	kit_open(PROCS, 2);
+	g = kit.groups;
 	assert_int_equal(kit.rt.group_count, 2);
 	kit.rt.config.max_threads = 0;
 	wf_store_rlx(&kit.procs[0].thread, NULL);
 	wf_store_rlx(&kit.procs[1].thread, NULL);
-	/* Nothing waits there: nobody need come. */
+	/* Nothing waits there: no help is needed. */
 	wf_wake_for_outside(&kit.groups[0]);
 	assert_int_equal(kit_woken(), 0);
 	kit_inject(0, 1);
@@ -205,6 +214,7 @@ static void any_other_group_stands_in(void **state)
 			continue;
 		kit_close();
 		kit_open(GROUPS * EACH, EACH);
+		g = kit.groups;
 		kit.rt.config.max_threads = 0;
 		for (uint32_t k = 0; k < GROUPS * EACH; k++)
 			if (k / EACH != stands_in)
@@ -224,7 +234,6 @@ static void coarse_tasks_from_inside(void **state)
 	set_mean(0, 10 * WF_NS_PER_US);
 	for (size_t n = 1; n <= 10; n++) {
 		kit_fill(0, 1);
-		assert_int_equal(wf_wake_pays(&kit.procs[0], n), n > 6);
 		wf_wake_for_push(&kit.procs[0]);
 		assert_int_equal(kit_woken(), n > 6);
 	}
@@ -243,7 +252,7 @@ static void expect_next(size_t backlog, bool coarse, bool open, bool wakes)
 
 	kit_empty(p);
 	kit_fill(0, backlog);
-	wf_store_rlx(&p->coarse, coarse);
+	wf_store_rlx(&p->push_flags, coarse);
 	wf_store_rlx(&g->gate_open, open);
 	wf_wake_next(p);
 	assert_int_equal(kit_woken(), wakes);
@@ -274,10 +283,10 @@ static void set_rule(uint32_t wake)
 	g->policy.wake = wake;
 	wf_store_rlx(&g->coarse, true);
 	for (uint32_t i = 0; i < PROCS; i++)
-		wf_store_rlx(&kit.procs[i].coarse, WF_COARSE);
+		wf_store_rlx(&kit.procs[i].push_flags, WF_PUSH_COARSE);
 }
 
-/* Whatever the task, wherever it comes from: one sleeper. */
+/* Each task wakes one sleeper, wherever it comes from. */
 static void a_task_wakes_by_other_rules(void **state)
 {
 	(void)state;
@@ -339,7 +348,7 @@ static void expect_claims(void (*submit)(void))
 	assert_int_equal(wf_load_rlx(&g->searching), 0);
 	assert_int_equal(kit_woken(), 0);
 	assert_int_equal(wf_load_rlx(&g->sleeping), 6);
-	/* Who is woken is for this task too: the next wakes another. */
+	/* A woken processor serves one task, too: the next wakes another. */
 	submit();
 	assert_int_equal(wf_load_rlx(&g->searching), 0);
 	assert_int_equal(wf_load_rlx(&g->sleeping), 4);
@@ -349,7 +358,7 @@ static void expect_claims(void (*submit)(void))
 	assert_true(kit_was_woken(1));
 	assert_true(kit_was_woken(2));
 	assert_int_equal(kit_woken(), 0);
-	/* With nobody asleep nobody need be claimed: all are awake. */
+	/* With no sleeper no searcher is claimed: all are awake. */
 	wf_store_rlx(&g->sleeping, 0);
 	wf_store_rlx(&g->searching, 9);
 	submit();
@@ -374,8 +383,8 @@ static void by_flares_rule_one_searcher_is_claimed(void **state)
 	expect_claims(submit_outside);
 }
 
-/* The default claims nobody. */
-static void by_the_gates_rule_nobody_is_claimed(void **state)
+/* The default claims no searcher. */
+static void by_the_gates_rule_no_searcher_is_claimed(void **state)
 {
 	(void)state;
 	wf_store_rlx(&g->coarse, true);
@@ -395,17 +404,17 @@ static void apart_is_not_coarse(void **state)
 	(void)state;
 	kit_run(0);
 	set_mean(0, WF_NS_PER_MS);
-	wf_store_rlx(&kit.procs[0].coarse, WF_APART);
+	wf_store_rlx(&kit.procs[0].push_flags, WF_PUSH_POLICY);
 	kit_fill(0, 10);
 	wf_wake_for_push(&kit.procs[0]);
 	wf_wake_next(&kit.procs[0]);
 	assert_int_equal(kit_woken(), 0);
-	wf_store_rlx(&kit.procs[0].coarse, WF_APART | WF_COARSE);
+	wf_store_rlx(&kit.procs[0].push_flags, WF_PUSH_POLICY | WF_PUSH_COARSE);
 	wf_wake_for_push(&kit.procs[0]);
 	assert_int_equal(kit_woken(), 1);
 }
 
-/* Where all is in the global queue, that is what the gate's rule weighs. */
+/* If all tasks are in the global queue, the gate's rule weighs those. */
 static void a_global_queue_is_weighed(void **state)
 {
 	struct wf_proc *p = &kit.procs[0];
@@ -417,7 +426,7 @@ static void a_global_queue_is_weighed(void **state)
 		wf_store_rlx(&g->sleeping, g->all);
 		kit_run(0);
 		wf_store_rlx(&p->mean_ns, 10 * WF_NS_PER_US);
-		wf_store_rlx(&p->coarse, WF_APART | WF_COARSE);
+		wf_store_rlx(&p->push_flags, WF_PUSH_POLICY | WF_PUSH_COARSE);
 		memset(&g->inject, 0, sizeof(g->inject));
 		wf_wake_next(p);
 		assert_int_equal(kit_woken(), 0);
@@ -452,22 +461,22 @@ static void a_searcher_that_found_something_by_other_rules(void **state)
 }
 
 /* Without locks a sleeper may have been stopped: the monitor watches it. */
-static void without_locks_the_monitor_is_roused_too(void **state)
+static void without_locks_the_monitor_is_woken_too(void **state)
 {
 	(void)state;
 	for (int started = 0; started < 2; started++) {
 		for (int free = 0; free < 2; free++) {
 			g->policy.locks = free ? WEFT_LOCKS_NONE
 					       : WEFT_LOCKS_SHORT;
-			kit.rt.monitor.started = started;
-			wf_store_rlx(&kit.rt.monitor.asleep, 1);
+			kit.rt.monitor->started = started;
+			wf_store_rlx(&kit.rt.monitor->asleep, 1);
 			assert_true(wf_wake_one(g));
-			assert_int_equal(wf_load_rlx(&kit.rt.monitor.asleep),
+			assert_int_equal(wf_load_rlx(&kit.rt.monitor->asleep),
 				!(started && free));
 			assert_int_equal(kit_woken(), 1);
 		}
 	}
-	kit.rt.monitor.started = false;
+	kit.rt.monitor->started = false;
 }
 
 /* ------------------------------------------------------------------------ */
@@ -479,7 +488,7 @@ struct crowd {
 	_Atomic(uint32_t) at_work;
 };
 
-/* The threads of the processors: whoever is woken sleeps again. */
+/* The threads of the processors: one that is woken sleeps again. */
 static void sleepers(struct crowd *c)
 {
 	bool over;
@@ -526,7 +535,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_lowest_sleeper_is_woken),
 		TEST(no_waker_exceeds_the_limit),
-		TEST(where_nobody_sleeps_nobody_is_woken),
+		TEST(without_a_sleeper_none_is_woken),
 		TEST(all_are_woken),
 		TEST(all_that_have_threads_are_woken),
 		TEST(a_processor_without_a_thread_goes_back_to_sleep),
@@ -539,11 +548,11 @@ int main(void)
 		TEST(a_task_wakes_by_other_rules),
 		TEST(by_gos_rule_a_searcher_stands_for_all),
 		TEST(by_flares_rule_one_searcher_is_claimed),
-		TEST(by_the_gates_rule_nobody_is_claimed),
+		TEST(by_the_gates_rule_no_searcher_is_claimed),
 		TEST(apart_is_not_coarse),
 		TEST(a_global_queue_is_weighed),
 		TEST(a_searcher_that_found_something_by_other_rules),
-		TEST(without_locks_the_monitor_is_roused_too),
+		TEST(without_locks_the_monitor_is_woken_too),
 		TEST(each_wake_is_of_one_sleeper),
 	};
 

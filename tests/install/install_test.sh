@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # install_test.sh - make install works from an empty build, as README says; and
-# what is installed can be used, alone and from any place.
+# the installed files can be used, alone and from any place.
 #
 # usage: install_test.sh cmake cc
 set -eu
@@ -12,7 +12,7 @@ cc=$2
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-# make test is a make too, and what it was told is not meant for this one.
+# make test may run this: its variables must not reach the make in here.
 unset MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL
 unset DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH CFLAGS LDFLAGS TSAN_OPTIONS
 strict=(-Wall -Wextra -Werror)
@@ -123,7 +123,7 @@ awk '/^```c$/ { on = 1; next } /^```$/ { if (on) exit } on' \
 	"$root/README.md" >hello.c
 sed '1,/^ \*\/$/d' "$root/examples/hello.c" | diff - hello.c ||
 	die 'README.md and examples/hello.c differ'
-# Each of README's commands that compile it, as it stands there.
+# Each of README's commands that compile it, unchanged.
 grep '^ *cc .*hello\.c ' "$root/README.md" >commands
 [[ $(wc -l <commands) == 2 ]] || die "README.md has not 2 lines with cc hello.c"
 while read -r command; do

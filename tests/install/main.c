@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/install/main.c - a user's program: what is installed links and runs.
+ * tests/install/main.c - a user's program, linked with the installed library.
  */
 #include <stdio.h>
 

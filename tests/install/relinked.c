@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/install/relinked.c - a user's program that is only relinked with the
- * simulator: what its fibers share is ordered by weft's own calls.
+ * simulator: weft's own calls order the data that its fibers share.
  */
 #include <weft/sim.h>
 #include <weft/weft.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/install/tsan.c - a user's program for ThreadSanitizer: it is correct,
- * and nothing may be reported; with an argument it has a race, which must be.
+ * tests/install/tsan.c - a user's program for ThreadSanitizer: it is correct
+ * and must give no report; with an argument it has a race and must give one.
  *
- * What is shared is plain memory, so that only weft's own calls order it: a
+ * The shared data is plain memory, so that only weft's own calls order it: a
  * channel, a mutex, join, a group, and the submit of a task to a pool.
  */
 #include <stdatomic.h>
@@ -19,7 +19,7 @@ static weft_mutex mutex;
 static weft_group done;
 static long counted;
 
-/* Every error ends the program: there is nothing else to do about it here. */
+/* Every error ends the program. */
 static void must(int err)
 {
 	if (err < 0) {
@@ -97,7 +97,7 @@ static long join_all(void)
 	return sum;
 }
 
-/* Half of them on a pool of threads, which must be gone at the end. */
+/* Half of the counters run on a pool, which is destroyed at the end. */
 static long count_all(void)
 {
 	weft_executor *pool;
@@ -122,9 +122,9 @@ static int correct(void *unused)
 }
 
 /*
- * Both are at it at the same time, on two workers.  A relaxed counter makes
- * them wait for each other and orders nothing.  ThreadSanitizer may miss two
- * accesses in the same instant, so there are many.
+ * Two fibers race on two workers.  A relaxed counter makes them wait for each
+ * other and orders nothing.  ThreadSanitizer may miss two accesses in the same
+ * instant, so there are many.
  */
 static void *race(void *arrived)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/life/cancel_test.c - what a cancellation leaves in the words of a
- * fiber, and what a shield does to them.
+ * tests/life/cancel_test.c - a cancellation sets the right bits in the words
+ * of a fiber, and a shield hides them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "idle/serve.h"
 #include "sched/runtime.h"
 #include "wait/timers.h"
 #include "wait/wait.h"
@@ -31,11 +32,11 @@ static void *cancels(void *arg)
 	weft_group_add(&never, 1);
 	kit_expect(weft_spawn(&f, NULL, waits, NULL) == 0);
 	weft_yield();
-	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_PARKED);
+	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_SETTLED);
 	kit_expect(weft_cancel(f) == 0);
-	kit_expect(wf_load_rlx(&f->cut) == WF_CUT_CANCELLED);
+	kit_expect(wf_load_rlx(&f->cancel) == WF_CANCEL_SELF);
 	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_CLAIMED);
-	kit_expect(wf_load_rlx(&f->wait) & WF_WAIT_CUT);
+	kit_expect(wf_load_rlx(&f->wait) & WF_WAIT_CANCELED);
 	/* Once is enough. */
 	kit_expect(weft_cancel(f) == 0);
 	weft_yield();
@@ -44,7 +45,7 @@ static void *cancels(void *arg)
 	kit_expect(weft_cancel(f) == 0);
 	kit_expect(weft_join(f, NULL, WEFT_NOW) == 0);
 	kit_expect(weft_spawn(&f, NULL, waits, NULL) == 0);
-	kit_expect(wf_load_rlx(&f->cut) == 0);
+	kit_expect(wf_load_rlx(&f->cancel) == 0);
 	weft_yield();
 	kit_expect(weft_cancel(f) == 0);
 	kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
@@ -73,9 +74,9 @@ static void *shields(void *arg)
 	weft_group_add(&g, 1);
 	kit_expect(weft_spawn(&f, NULL, waits_firmly, &g) == 0);
 	weft_yield();
-	kit_expect(wf_load_rlx(&f->wait) & WF_WAIT_FIRM);
+	kit_expect(wf_load_rlx(&f->wait) & WF_WAIT_SHIELDED);
 	kit_expect(weft_cancel(f) == 0);
-	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_PARKED);
+	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_SETTLED);
 	weft_group_done(&g);
 	kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
 	return arg;
@@ -95,7 +96,7 @@ static void a_shield_keeps_it_up(void **state)
 
 /*
  * Its deadline has made it ready, and then it is cancelled: it has not run in
- * between, because there is one worker and this is what that runs.
+ * between, because the only worker runs this function.
  */
 static weft_time deadline;
 
@@ -114,13 +115,13 @@ static void *cancels_one_that_is_late(void *arg)
 	deadline = weft_after(500 * WF_NS_PER_S);
 	kit_expect(weft_spawn(&f, NULL, is_late, NULL) == 0);
 	weft_yield();
-	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_PARKED);
-	(void)wf_timers_fire(&rt->procs[0].timers,
-		deadline + WF_NS_PER_S, SIZE_MAX);
+	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_SETTLED);
+	(void)wf_serve_timers(rt->procs[0].timers, deadline + WF_NS_PER_S,
+		SIZE_MAX);
 	kit_expect((wf_load_rlx(&f->wait) & WF_WAIT_PHASE) == WF_WAIT_CLAIMED);
 	kit_expect(wf_load_rlx(&f->wait) & WF_WAIT_LATE);
 	kit_expect(weft_cancel(f) == 0);
-	kit_expect(!(wf_load_rlx(&f->wait) & WF_WAIT_CUT));
+	kit_expect(!(wf_load_rlx(&f->wait) & WF_WAIT_CANCELED));
 	kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
 	weft_group_done(&never);
 	return NULL;

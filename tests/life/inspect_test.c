@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/life/inspect_test.c - who looks at a fiber sees its state, its name, its
- * function, and what it waits for; the last only while it waits.
+ * tests/life/inspect_test.c - weft_fiber_look shows the state of a fiber,
+ * its name, its function, and while it waits, the object that it waits for.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ static weft_group group;
 static weft_fiber *watched;
 static int stage;
 
-/* Is f in this state, waiting for what on what? */
+/* Is f in this state, with this name and object of its wait? */
 static bool is(
 	weft_fiber *f, weft_fiber_state state, const char *what, const void *on)
 {

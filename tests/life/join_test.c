@@ -105,12 +105,12 @@ static void *conditions(void *arg)
 	kit_expect(!is_first_call(&yield, echo, arg)); /* its entry owns it */
 	join_deep_down(rt->promised / 2);
 	kit_expect(calls() == before + 3);
-	/* Who would not wait for as long as it takes runs nothing. */
+	/* A joiner with a deadline runs no child. */
 	kit_expect(weft_spawn(&f, NULL, echo, arg) == 0);
 	kit_expect(weft_join(f, NULL, WEFT_NOW) == -ETIMEDOUT);
 	kit_expect(wf_load_rlx(&f->state) & WF_FIBER_FRESH);
 	kit_expect(weft_join(weft_self(), NULL, WEFT_FOREVER) == -EDEADLK);
-	/* What has started is waited for. */
+	/* A child that has started is waited for. */
 	weft_yield();
 	kit_expect(weft_join(f, NULL, WEFT_NOW) == 0);
 	kit_expect(calls() == before + 3);
@@ -166,7 +166,7 @@ static void *where_i_run(void *arg)
 	return weft_rt_self();
 }
 
-/* Keep the processor until somebody joins the child. */
+/* Keep the processor until another fiber joins the child. */
 static void *parent_of_fresh(void *arg)
 {
 	weft_fiber *f;
@@ -273,11 +273,11 @@ static void *trees_give_way(void *arg)
 	wf_batch_add(&batch, &task);
 	wf_submit_outside(rt, &batch);
 	kit_expect(calls_until_turn(10 * tick) <= tick + 1);
-	/* To what is first in the queue and needs no new stack. */
+	/* To the first fiber in the queue that needs no new stack. */
 	weft_yield();
 	kit_expect(weft_submit(&rt->executor, &task, WEFT_HINT_DEFAULT) == 0);
 	kit_expect(calls_until_turn(10 * tick) <= 2 * tick);
-	/* To one who yields. */
+	/* To a yielder. */
 	kit_expect(weft_spawn(&f, NULL, take_turns, (void *)&over) == 0);
 	weft_yield();
 	for (int i = 0; i < 5; i++)
@@ -357,7 +357,7 @@ static void long_children_keep_nobody_waiting(void **state)
 
 static struct {
 	weft_task task;
-	_Atomic(bool) waits; /* to be run: somebody else may have it */
+	_Atomic(bool) waits; /* to be run: a thief may have it */
 } robbed;
 
 static void be_robbed(weft_task *task)

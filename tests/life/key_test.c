@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/life/key_test.c - what the values of a fiber cost it: no memory until
- * one is set to something, none afterwards, and nothing in a descriptor that is
- * free.
+ * tests/life/key_test.c - the values of a fiber take no memory until one is
+ * set, and leave none behind, nor anything in a free descriptor.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/life/scope_test.c - what scopes leave in descriptors: CUT, limit and
- * chain are right while scopes are open, and as before when they are closed;
+ * tests/life/scope_test.c - the CANCEL word, limit and chain of a fiber
+ * are right while scopes are open, and as before when they are closed;
  * a fiber that could not be started is not waited for.
  */
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 static uint32_t cut_of(weft_fiber *f)
 {
-	return wf_load_rlx(&f->cut);
+	return wf_load_rlx(&f->cancel);
 }
 
 static void open_scope(weft_scope *s, weft_time deadline)
@@ -74,9 +74,9 @@ static void *bits(void *arg)
 	open_scope(&c, WEFT_FOREVER);
 	kit_expect(cut_of(self) == 0);
 	weft_scope_cancel(&b);
-	kit_expect(cut_of(self) == WF_CUT_SCOPE);
+	kit_expect(cut_of(self) == WF_CANCEL_SCOPE);
 	kit_expect(weft_scope_close(&c) == -ECANCELED);
-	kit_expect(cut_of(self) == WF_CUT_SCOPE);
+	kit_expect(cut_of(self) == WF_CANCEL_SCOPE);
 	kit_expect(weft_scope_close(&b) == -ECANCELED);
 	kit_expect(cut_of(self) == 0);
 	/* The other way round: the outer one stays cancelled. */
@@ -84,16 +84,16 @@ static void *bits(void *arg)
 	weft_scope_cancel(&b);
 	weft_scope_cancel(&a);
 	kit_expect(weft_scope_close(&b) == -ECANCELED);
-	kit_expect(cut_of(self) == WF_CUT_SCOPE);
+	kit_expect(cut_of(self) == WF_CANCEL_SCOPE);
 	/* Also past one that is not. */
 	(void)weft_shield(true);
 	open_scope(&b, WEFT_FOREVER);
 	open_scope(&c, WEFT_FOREVER);
 	weft_scope_cancel(&c);
 	kit_expect(weft_scope_close(&c) == -ECANCELED);
-	kit_expect(cut_of(self) == WF_CUT_SCOPE);
+	kit_expect(cut_of(self) == WF_CANCEL_SCOPE);
 	kit_expect(weft_scope_close(&b) == 0);
-	kit_expect(cut_of(self) == WF_CUT_SCOPE);
+	kit_expect(cut_of(self) == WF_CANCEL_SCOPE);
 	(void)weft_shield(false);
 	kit_expect(weft_scope_close(&a) == -ECANCELED);
 	kit_expect(cut_of(self) == 0 && self->own == 0);
@@ -113,7 +113,7 @@ static struct {
 	weft_scope scope;
 	weft_event event;
 	weft_fiber *member;
-	uint32_t cut;
+	uint32_t seen;
 	_Atomic(uint32_t) begun;
 } m;
 
@@ -128,7 +128,7 @@ static int look_at_member(void *arg)
 	m.member = self;
 	wf_store_rel(&m.begun, 1);
 	kit_expect(weft_event_wait(&m.event, WEFT_FOREVER) == -ECANCELED);
-	m.cut = cut_of(self);
+	m.seen = cut_of(self);
 	return 0;
 }
 
@@ -136,7 +136,7 @@ static int look_at_member(void *arg)
 static int begin_late(void *arg)
 {
 	(void)arg;
-	kit_expect(cut_of(weft_self()) == WF_CUT_MEMBER);
+	kit_expect(cut_of(weft_self()) == WF_CANCEL_MEMBER);
 	wf_store_rlx(&m.begun, 2);
 	return 0;
 }
@@ -153,7 +153,7 @@ static void *member_bits(void *arg)
 	weft_scope_cancel(&m.scope);
 	kit_expect(weft_scope_close(&m.scope) == -ECANCELED);
 	kit_expect(wf_load_rlx(&m.begun) == 2);
-	kit_expect(m.cut == WF_CUT_MEMBER);
+	kit_expect(m.seen == WF_CANCEL_MEMBER);
 	/* One worker: the descriptor is free. */
 	kit_expect(cut_of(m.member) == 0 && m.member->own == 0);
 	kit_expect(wf_load_rlx(&m.member->member) == NULL);

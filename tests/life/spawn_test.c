@@ -5,7 +5,7 @@
  * queue; a spawn that is refused leaves nothing behind.
  *
  * On one processor nothing runs before the spawner lets it, so a fiber can look
- * at what it has just made.
+ * at the descriptor that it has just made.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void join(weft_fiber *f)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What was made. */
+/* Descriptors as spawn makes them. */
 
 static void check_made(weft_fiber *f, weft_rt *rt, uint32_t state)
 {
@@ -66,7 +66,7 @@ static void check_made(weft_fiber *f, weft_rt *rt, uint32_t state)
 	kit_expect(f->start.arg == name);
 	kit_expect(wf_fiber_cls(f) == rt->cls);
 	kit_expect(wf_load_rlx(&f->ready_us) & WF_READY_UNKNOWN);
-	kit_expect(!wf_fiber_is_cut(f));
+	kit_expect(!wf_fiber_is_canceled(f));
 }
 
 static void *each_kind_inside(void *arg)
@@ -177,7 +177,7 @@ static void outside_there_are_no_tickets(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What was refused. */
+/* Refusals. */
 
 struct account {
 	uint64_t fibers;
@@ -275,7 +275,7 @@ static void *no_memory(void *arg)
 	weft_yield(); /* its ticket goes */
 	a = count_up(arg, here());
 	run_out(arg, &guards);
-	/* A descriptor is at hand, the credit is what fails. */
+	/* A descriptor is at hand; the credit fails. */
 	kit_expect(weft_spawn(&none, &large, nothing, NULL) == -ENOMEM);
 	kit_expect(none == before);
 	check_account(&a, arg);

@@ -24,8 +24,8 @@ common=(-Wall -Wextra -Wpedantic -Werror -D_GNU_SOURCE -I"$root/include"
 
 # build_and_run compiler language option...
 #
-# With optimisation by the linker, the library's own part takes part in it.
-# plain.c comes first: what libc's headers say there about libc's functions must
+# With optimisation by the linker, the library's errno.c takes part in it.
+# plain.c comes first: the attributes of libc's functions in its headers must
 # not hold for safe.c.
 build_and_run() {
 	local cc=$1 language=$2 cxx=$1 link=()
@@ -52,7 +52,7 @@ build_and_run() {
 	timeout 60 ./moves
 }
 
-# In a child of its own for each build: the directory to be in, the rest.
+# --one directory argument...: one build, in a child process of its own.
 if [[ ${1-} == --one ]]; then
 	mkdir "$2"
 	cd "$2"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/moves/moves.c - errno and thread-local variables are those of the
- * thread that a fiber is on, however it is compiled; compilers.sh does that in
- * every way there is.
+ * thread that a fiber is on, however it is compiled; compilers.sh compiles it
+ * with every compiler, language and level.
  *
  * Two threads drive one manual executor in turn, each for one task.  So a fiber
  * that yields goes on on the other thread, each time, on one CPU too.  Before
@@ -84,7 +84,7 @@ static void arrive(struct place *place)
 	plain.arrive(place);
 }
 
-/* Wait for this thread's turn; false: there are no more. */
+/* Wait for this thread's turn; false: the game is over. */
 static bool my_turn(size_t me)
 {
 	bool over;
@@ -141,7 +141,7 @@ int main(void)
 	expect(weft_executor_destroy(game.executor), "weft_executor_destroy");
 	printf("%zu yields, %zu moves, %zu stale\n", game.yields, game.moves,
 		game.stale);
-	/* Had it not moved each time, nothing would be shown. */
+	/* If a yield had not moved it, the test would show nothing. */
 	expect(game.yields < 2 * KINDS * ROUNDS, "too few yields");
 	expect(game.moves != game.yields, "not every yield moved it");
 	expect(game.stale != 0, "it met what belongs to another thread");

@@ -21,8 +21,8 @@ struct parcel {
 };
 
 /*
- * What one of the two threads says of itself before any fiber runs: the truth.
- * One record of locals for each file, by the file's name.
+ * Addresses of one of the two threads, noted by that thread before any fiber
+ * runs.  One record of locals for each file, by the file's name.
  */
 struct place {
 	int *errno_at, *shared;
@@ -39,7 +39,7 @@ extern struct place *here;
 void move(void);
 
 /* What a file does: note its locals of this thread; and for each kind of use
- * how many of them met what belongs to another thread. */
+ * count how often it met an address of another thread. */
 struct shapes {
 	void (*arrive)(struct place *place);
 	struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/moves/plain.c - what compilers make of it without weft's headers.
+ * tests/moves/plain.c - what compilers make of shapes.h without weft's headers.
  *
- * Nothing is asked of this file: it may be right by chance.
+ * The test expects nothing of this file: it may be right by chance.
  */
 #include <errno.h>
 #include <pthread.h>

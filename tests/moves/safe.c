@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/moves/safe.c - with weft/errno.h and weft/thread_local.h a fiber finds
- * what belongs to the thread it is on.
+ * errno and the variables of the thread it is on.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #include <weft/errno.h>
 
-/* Once more, as a header might that comes late. */
+/* Included once more, as by a header that comes late. */
 #include <errno.h>
 
 extern WEFT_PER_THREAD_ int shared;

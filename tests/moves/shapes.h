@@ -3,9 +3,8 @@
  * tests/moves/shapes.h - code as users write it, in which compilers like to
  * keep an address that belongs to the thread across a call that may switch.
  *
- * Two files include this: safe.c with weft's headers in use, where nothing may
- * go wrong, and plain.c without, to show what goes wrong otherwise.  They say
- * first what is meant by
+ * Two files include this: safe.c with weft's headers, where every shape must be
+ * right, and plain.c without, to show what goes wrong.  They define first
  *
  *	SHAPES		the set of shapes that the file defines
  *	LOCAL		the address of a thread-local struct parcel
@@ -16,13 +15,13 @@
 
 #include <unistd.h>
 
-/* The address is used, the compiler does not know how. */
+/* Use the address in a way that the compiler does not know. */
 static void touch(void *p)
 {
 	__asm__ volatile("" : : "r"(p) : "memory");
 }
 
-/* Something that sets errno, always to EBADF. */
+/* A call that sets errno, always to EBADF. */
 static int fail(void)
 {
 	return lseek(-1, 0, SEEK_CUR) < 0;

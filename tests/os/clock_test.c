@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/os/clock_test.c - the clock is the monotonic one, greater than 0, and
- * goes backwards for nobody.
+ * goes backwards on no thread.
  */
 #include <stdarg.h>
 #include <stddef.h>

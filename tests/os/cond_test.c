@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/os/cond_test.c - nobody sleeps through a signal, a signal that nobody
- * needs is no system call, and who is woken may free the memory at once.
+ * tests/os/cond_test.c - no waiter sleeps through a signal, a signal without
+ * waiters makes no system call, and a woken waiter may free the memory at once.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void wait_for_waiters(struct wf_cond *c, struct wf_lock *l, uint32_t n)
 /* ------------------------------------------------------------------------ */
 /* The fields. */
 
-static void a_signal_that_nobody_waits_for_changes_nothing(void **state)
+static void a_signal_without_waiters_changes_nothing(void **state)
 {
 	struct wf_cond c;
 	struct wf_lock l = { 0 };
@@ -157,7 +157,7 @@ static void each_signal_wakes_one_more(void **state)
 	}
 }
 
-/* All give and take at once; a signal that is lost leaves somebody asleep. */
+/* All give and take at once; a lost signal leaves a taker asleep. */
 static void work(void *arg, unsigned i)
 {
 	size_t n = *(size_t *)arg;
@@ -274,7 +274,7 @@ static void tell_or_unmap(void *arg, unsigned i)
 	wf_store_rel(&game.round, SIZE_MAX);
 }
 
-static void who_is_woken_may_unmap_it(void **state)
+static void a_woken_waiter_may_unmap_it(void **state)
 {
 	(void)state;
 	kit_watch();
@@ -288,12 +288,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			a_signal_that_nobody_waits_for_changes_nothing),
+			a_signal_without_waiters_changes_nothing),
 		cmocka_unit_test(each_waiter_is_called_once),
 		cmocka_unit_test(a_broadcast_wakes_all),
 		cmocka_unit_test(each_signal_wakes_one_more),
 		cmocka_unit_test(no_signal_is_lost),
-		cmocka_unit_test(who_is_woken_may_unmap_it),
+		cmocka_unit_test(a_woken_waiter_may_unmap_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/os/cpu_test.c - CPUs are counted by affinity and by the least quota of
- * our control group and those above it, in both versions, and bad files are
- * no quota.
+ * our control group and those above it, in both versions, and bad files count
+ * as no quota.
  *
  * Each test has a root of its own, a temporary directory with the files that
- * the kernel would show.  What cannot be told to look there is led there by
- * its calls of fopen.
+ * the kernel would show.  Code that cannot be told to look there is led there
+ * by its calls of fopen.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -2,8 +2,8 @@
 /*
  * tests/os/cxx_test.c - a program without a C++ runtime has words that stay 0.
  *
- * What a program with a C++ runtime has is tested by api/exceptions.  The
- * runtime of a sanitizer brings one; then each thread has words of its own.
+ * api/exceptions tests programs with a C++ runtime.  The runtime of a sanitizer
+ * brings one; then each thread has words of its own.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ static void either_word_is_enough_to_be_busy(void **state)
 		&(struct wf_cxx){ .caught = UINT64_C(1) << 63 }));
 }
 
-static void what_is_taken_can_be_put_elsewhere(void **state)
+static void words_taken_can_be_put_elsewhere(void **state)
 {
 	struct wf_cxx from = { .caught = 3, .uncaught = 4 }, to = { 0 };
 
@@ -68,7 +68,7 @@ int main(void)
 		cmocka_unit_test(
 			words_are_zero_and_only_cxx_has_some_for_each_thread),
 		cmocka_unit_test(either_word_is_enough_to_be_busy),
-		cmocka_unit_test(what_is_taken_can_be_put_elsewhere),
+		cmocka_unit_test(words_taken_can_be_put_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

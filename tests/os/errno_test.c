@@ -27,7 +27,7 @@ static void it_is_libcs(void **state)
 	assert_ptr_equal(&errno, libc_errno());
 }
 
-static void what_libc_sets_is_read(void **state)
+static void an_errno_set_by_libc_is_read(void **state)
 {
 	(void)state;
 	errno = 0;
@@ -63,7 +63,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_is_libcs),
-		cmocka_unit_test(what_libc_sets_is_read),
+		cmocka_unit_test(an_errno_set_by_libc_is_read),
 		cmocka_unit_test(each_thread_has_its_own),
 	};
 

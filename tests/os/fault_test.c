@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/os/fault_test.c - a bad access is told to the watcher, on the alternate
- * stack, before whatever was to happen happens.
+ * tests/os/fault_test.c - the watcher learns of a bad access, on the alternate
+ * stack, before the program's own handler or the default action runs.
  *
  * The accesses are made in child processes, which begin with the default
  * action; only one test gives back the action that the program began with,
@@ -217,7 +217,7 @@ static void a_handler_from_before_gets_the_signal(void **state)
 	check_passed_on();
 }
 
-static void so_does_one_that_wants_to_know_more(void **state)
+static void a_siginfo_handler_from_before_gets_it_too(void **state)
 {
 	(void)state;
 	run(touch_before_informed, NULL);
@@ -481,7 +481,7 @@ static void a_complaint_is_written_to_its_end(void **state)
 	assert_memory_equal(heard, complaint, sizeof(complaint));
 }
 
-static void complain_to_nobody(void *arg)
+static void complain_without_stderr(void *arg)
 {
 	(void)arg;
 	close(STDERR_FILENO);
@@ -489,10 +489,10 @@ static void complain_to_nobody(void *arg)
 	wf_os_complain("", 0);
 }
 
-static void a_complaint_nobody_can_hear_does_no_harm(void **state)
+static void a_complaint_without_stderr_does_no_harm(void **state)
 {
 	(void)state;
-	run(complain_to_nobody, NULL);
+	run(complain_without_stderr, NULL);
 	assert_true(child_exited_with(&child, 0));
 }
 
@@ -503,7 +503,7 @@ int main(void)
 		cmocka_unit_test(
 			the_watcher_is_told_then_the_programs_own_handler),
 		cmocka_unit_test(a_handler_from_before_gets_the_signal),
-		cmocka_unit_test(so_does_one_that_wants_to_know_more),
+		cmocka_unit_test(a_siginfo_handler_from_before_gets_it_too),
 		cmocka_unit_test(
 			when_it_returns_the_program_goes_on_undisturbed),
 		cmocka_unit_test(ignoring_it_before_does_not_help),
@@ -514,7 +514,7 @@ int main(void)
 		cmocka_unit_test(an_altstack_is_opened_and_closed),
 		cmocka_unit_test(an_altstack_of_the_threads_own_is_kept),
 		cmocka_unit_test(a_complaint_is_written_to_its_end),
-		cmocka_unit_test(a_complaint_nobody_can_hear_does_no_harm),
+		cmocka_unit_test(a_complaint_without_stderr_does_no_harm),
 	};
 	void *page;
 

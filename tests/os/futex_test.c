@@ -45,7 +45,7 @@ static void another_value_is_told_at_once(void **state)
 	assert_int_equal(wf_load_rlx(&word), 1);
 }
 
-/* Wait on a word nobody wakes; a return for no reason does not count. */
+/* Wait on a word that is never woken; a spurious return does not count. */
 static int wait_in_vain(int64_t deadline)
 {
 	_Atomic(uint32_t) word = 7;
@@ -169,8 +169,8 @@ static void a_deadline_far_away_is_as_good_as_none(void **state)
 }
 
 /*
- * Sleepers who return as soon as they are woken.  Nothing tells when a thread
- * sleeps, so wakes that find nobody yet are made again.
+ * Sleepers that return as soon as they are woken.  Nothing tells when a thread
+ * sleeps, so a wake that finds no sleeper yet is made again.
  */
 static _Atomic(uint32_t) bed;
 static _Atomic(int) returned;
@@ -238,7 +238,7 @@ static void a_wake_wakes_up_to_n_and_counts_them(void **state)
 	check_most(UINT_MAX, SLEEPERS);
 }
 
-static void a_wake_of_none_wakes_nobody(void **state)
+static void a_wake_of_none_wakes_none(void **state)
 {
 	struct wf_os_thread thread;
 	int err, woken = 0;
@@ -291,7 +291,7 @@ int main(void)
 		cmocka_unit_test(signals_do_not_end_an_endless_wait),
 		cmocka_unit_test(a_deadline_far_away_is_as_good_as_none),
 		cmocka_unit_test(a_wake_wakes_up_to_n_and_counts_them),
-		cmocka_unit_test(a_wake_of_none_wakes_nobody),
+		cmocka_unit_test(a_wake_of_none_wakes_none),
 		cmocka_unit_test(a_wake_without_sleepers_is_0),
 		cmocka_unit_test(a_wake_where_no_memory_is_any_more_is_0),
 	};

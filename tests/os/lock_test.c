@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/os/lock_test.c - one thread at a time has the lock, none sleeps on a
- * free one, and whoever has it may free its memory.
+ * free one, and the holder may free its memory.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void join_threads(int n)
 		wf_os_thread_join(&threads[i]);
 }
 
-/* Wait until somebody has found the lock taken and will sleep, or does. */
+/* Wait until a thread has found the lock taken and sleeps, or soon will. */
 static bool wait_for_sleeper(struct wf_lock *l)
 {
 	int64_t give_up = wf_os_now_ns() + PATIENCE_NS;
@@ -186,7 +186,7 @@ static void once(void *arg)
 	wf_add_rlx(&finished, 1);
 }
 
-/* One unlock wakes one, who wakes the next; nobody may be forgotten. */
+/* One unlock wakes one sleeper, whose unlock wakes the next, to the last. */
 static void all_sleepers_are_woken(void **state)
 {
 	(void)state;
@@ -208,7 +208,7 @@ static void all_sleepers_are_woken(void **state)
  * second sleeps, so that its unlock is the slow one; the second frees the
  * thing as soon as it has the lock, when the first may still be unlocking.
  * From the heap AddressSanitizer would see an access after that; on a page
- * that is unmapped anybody would.
+ * that is unmapped it faults.
  */
 struct thing {
 	struct wf_lock lock;

@@ -17,15 +17,15 @@
 
 #define THREADS 8
 
-struct visit {
+struct probe {
 	pthread_barrier_t *all_set;
 	void *at_start;
 	bool kept;		/* what it set, while all others set theirs */
 };
 
-static void *visitor(void *arg)
+static void *probe_main(void *arg)
 {
-	struct visit *v = arg;
+	struct probe *v = arg;
 
 	v->at_start = wf_os_self();
 	wf_os_self_set(v);
@@ -71,20 +71,20 @@ static void every_thread_has_its_own(void **state)
 	(void)state;
 	wf_os_self_set(state);
 	for (int again = 0; again < 2; again++) {
-		struct visit visits[THREADS];
+		struct probe probes[THREADS];
 		pthread_t threads[THREADS];
 		pthread_barrier_t all_set;
 
 		pthread_barrier_init(&all_set, NULL, THREADS);
 		for (int i = 0; i < THREADS; i++) {
-			visits[i] = (struct visit){ &all_set, &all_set, false };
+			probes[i] = (struct probe){ &all_set, &all_set, false };
 			assert_int_equal(pthread_create(&threads[i], NULL,
-						 visitor, &visits[i]), 0);
+						 probe_main, &probes[i]), 0);
 		}
 		for (int i = 0; i < THREADS; i++) {
 			pthread_join(threads[i], NULL);
-			assert_null(visits[i].at_start);
-			assert_true(visits[i].kept);
+			assert_null(probes[i].at_start);
+			assert_true(probes[i].kept);
 		}
 		pthread_barrier_destroy(&all_set);
 		assert_ptr_equal(wf_os_self(), state);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/os/spin_test.c - one thread at a time has the lock, who waits for it
- * gets it even if its holder has lost its CPU, and whoever has it last may free
- * its memory.
+ * tests/os/spin_test.c - one thread at a time has the lock, a thread that waits
+ * for it gets it even if the holder has lost its CPU, and the last holder may
+ * free its memory; a lock in a bit leaves the other bits of its word alone.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,7 +81,7 @@ static void hold_or_wait(void *arg, unsigned i)
 	wf_spin_unlock(&spin);
 }
 
-static void who_waits_gets_it(void **state)
+static void a_waiting_thread_gets_it(void **state)
 {
 	_Atomic(int) held = 0;
 
@@ -116,7 +116,7 @@ static void drop_all(void *arg, unsigned i)
 	}
 }
 
-static void whoever_has_it_last_may_free_it(void **state)
+static void the_last_holder_may_free_it(void **state)
 {
 	size_t n = kit_rounds(200);
 
@@ -133,13 +133,63 @@ static void whoever_has_it_last_may_free_it(void **state)
 	}
 }
 
+/* ------------------------------------------------------------------------ */
+/* A bit. */
+
+static _Atomic(uint64_t) word;
+
+static void bits_beside_the_lock_stay(void **state)
+{
+	_Atomic(uint64_t) w = 6;
+
+	(void)state;
+	assert_int_equal(wf_bit_lock(&w), 6);
+	assert_int_equal(wf_load_rlx(&w), 7);
+	wf_bit_unlock(&w, 8);
+	assert_int_equal(wf_load_rlx(&w), 8);
+	assert_int_equal(wf_bit_lock(&w), 8);
+	(void)wf_add_rlx(&w, 16); /* another thread may, before unlock_add */
+	wf_bit_unlock_add(&w, (uint64_t)-8);
+	assert_int_equal(wf_load_rlx(&w), 16);
+}
+
+/* Odd threads give the lock back by a store, even ones by an addition. */
+static void count_bit(void *arg, unsigned i)
+{
+	(void)arg;
+	for (size_t n = 0; n < rounds; n++) {
+		uint64_t seen = wf_bit_lock(&word);
+
+		kit_expect(!(seen & WF_BIT_LOCK) && a == b && seen == 2 * a);
+		a++;
+		b++;
+		if (i % 2)
+			wf_bit_unlock(&word, seen + 2);
+		else
+			wf_bit_unlock_add(&word, 2);
+	}
+}
+
+static void one_at_a_time_has_the_bit(void **state)
+{
+	(void)state;
+	rounds = kit_rounds(50000);
+	a = b = 0;
+	threads_run(THREADS, count_bit, NULL);
+	kit_settle();
+	assert_int_equal(a, THREADS * rounds);
+	assert_int_equal(wf_load_rlx(&word), 2 * THREADS * rounds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(zero_is_free),
 		cmocka_unit_test(one_at_a_time),
-		cmocka_unit_test(who_waits_gets_it),
-		cmocka_unit_test(whoever_has_it_last_may_free_it),
+		cmocka_unit_test(bits_beside_the_lock_stay),
+		cmocka_unit_test(one_at_a_time_has_the_bit),
+		cmocka_unit_test(a_waiting_thread_gets_it),
+		cmocka_unit_test(the_last_holder_may_free_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

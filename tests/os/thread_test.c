@@ -172,7 +172,7 @@ static void all_signals_but_its_own_are_blocked(void **state)
 	check_mask(&f.mask);
 }
 
-/* Whatever its creator blocks, who finds its own mask as it was. */
+/* The creator blocks all signals, and finds its own mask unchanged. */
 static void the_mask_is_not_the_creators(void **state)
 {
 	struct findings f = { .calls = 0 };

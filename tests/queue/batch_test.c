@@ -96,7 +96,7 @@ static void cutting_takes_the_oldest(void **state)
 			head = (struct wf_batch){ 0 };
 			forget_links(&f);
 			add_many(&b, f.tasks, count);
-			wf_batch_cut(&b, n, &head);
+			wf_batch_split(&b, n, &head);
 			assert_int_equal(b.count, count - n);
 			expect_all(&head, f.tasks, n);
 			/* Both parts go on as batches of their own. */
@@ -137,7 +137,7 @@ static void any_sequence_keeps_the_order(void **state)
 			if (b.count == 0)
 				break;
 			n = 1 + wf_random_below(&random, (uint32_t)b.count);
-			wf_batch_cut(&b, n, &more);
+			wf_batch_split(&b, n, &more);
 			assert_int_equal(more.count, n);
 			while (!wf_batch_is_empty(&more))
 				assert_ptr_equal(wf_batch_take(&more),

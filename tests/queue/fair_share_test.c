@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/queue/fair_share_test.c - a share is the fair part rounded up, and never
- * more than fits.
+ * tests/queue/fair_share_test.c - a share is the fair part, rounded up, and at
+ * most what fits.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ static void the_share_is_the_fair_part_rounded_up(void **state)
 	(void)state;
 	for (size_t count = 0; count <= 100; count++) {
 		for (size_t sharers = 1; sharers <= 101; sharers++) {
-			size_t share = wf_share(count, sharers, SIZE_MAX);
+			size_t share = wf_fair_share(count, sharers, SIZE_MAX);
 
 			assert_true(share * sharers >= count);
 			if (count > 0)
@@ -33,9 +33,9 @@ static void a_share_is_at_most_max(void **state)
 	(void)state;
 	for (size_t count = 0; count <= 20; count++) {
 		for (size_t max = 0; max <= 21; max++) {
-			size_t fair = wf_share(count, 3, SIZE_MAX);
+			size_t fair = wf_fair_share(count, 3, SIZE_MAX);
 
-			assert_int_equal(wf_share(count, 3, max),
+			assert_int_equal(wf_fair_share(count, 3, max),
 				fair < max ? fair : max);
 		}
 	}
@@ -44,11 +44,12 @@ static void a_share_is_at_most_max(void **state)
 static void huge_numbers_do_not_overflow(void **state)
 {
 	(void)state;
-	assert_int_equal(wf_share(SIZE_MAX, 1, SIZE_MAX), SIZE_MAX);
-	assert_int_equal(wf_share(SIZE_MAX, 2, SIZE_MAX), SIZE_MAX / 2 + 1);
-	assert_int_equal(wf_share(SIZE_MAX, SIZE_MAX, SIZE_MAX), 1);
-	assert_int_equal(wf_share(1, SIZE_MAX, SIZE_MAX), 1);
-	assert_int_equal(wf_share(SIZE_MAX, 1, 256), 256);
+	assert_int_equal(wf_fair_share(SIZE_MAX, 1, SIZE_MAX), SIZE_MAX);
+	assert_int_equal(
+		wf_fair_share(SIZE_MAX, 2, SIZE_MAX), SIZE_MAX / 2 + 1);
+	assert_int_equal(wf_fair_share(SIZE_MAX, SIZE_MAX, SIZE_MAX), 1);
+	assert_int_equal(wf_fair_share(1, SIZE_MAX, SIZE_MAX), 1);
+	assert_int_equal(wf_fair_share(SIZE_MAX, 1, 256), 256);
 }
 
 int main(void)

@@ -86,7 +86,7 @@ static size_t box_take(struct box *mine, struct box *from, size_t sharers,
 	size_t max, struct list *got)
 {
 	struct list *have = from->out.len > 0 ? &from->out : &from->in;
-	size_t n = wf_share(have->len, sharers, max);
+	size_t n = wf_fair_share(have->len, sharers, max);
 	struct wf_batch out = { 0 };
 	bool rest = have->len == n; /* wrong, to see that it is set */
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/queue/resubmit_check_test.c - a debug build ends with one line when a task is
- * queued that is queued already, and leaves run as it was; a release does not
- * touch the task.
+ * tests/queue/resubmit_check_test.c - a debug build ends with one line when a
+ * task is queued that is queued already, and leaves run as it was; a release
+ * build does not touch the task.
  *
- * queue/resubmit_check.h is read twice, as a release and as a debug build see it, so
- * both are tested whatever this build is.  tests/api/executor_twice_test.c asks
- * the executors.
+ * This file includes queue/resubmit_check.h twice, as a release build and as a
+ * debug build do.  The executors are in tests/api/executor_twice_test.c.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,20 +20,20 @@
 #include "os/child.h"
 
 #undef WF_DEBUG
-#define wf_twice_enter release_enter
-#define wf_twice_leave release_leave
+#define wf_resubmit_enter release_enter
+#define wf_resubmit_leave release_leave
 #include "queue/resubmit_check.h"
 
 #undef WF_BASE_ASSERT_H
-#undef WF_QUEUE_TWICE_H
+#undef WF_QUEUE_RESUBMIT_CHECK_H
 #undef wf_debug_assert
 #undef wf_check
 #undef WF_DEBUGGING
-#undef wf_twice_enter
-#undef wf_twice_leave
+#undef wf_resubmit_enter
+#undef wf_resubmit_leave
 #define WF_DEBUG 1
-#define wf_twice_enter debug_enter
-#define wf_twice_leave debug_leave
+#define wf_resubmit_enter debug_enter
+#define wf_resubmit_leave debug_leave
 #include "queue/resubmit_check.h"
 
 static struct child child;
@@ -48,7 +47,7 @@ static void run(weft_task *self)
 
 static bool is_marked(const weft_task *task)
 {
-	return (uintptr_t)task->run & WF_TWICE_QUEUED;
+	return (uintptr_t)task->run & WF_RESUBMIT_QUEUED;
 }
 
 /* ------------------------------------------------------------------------ */
@@ -58,7 +57,7 @@ static void no_function_has_the_mark(void **state)
 	weft_task task = { .run = run };
 
 	(void)state;
-	assert_true(WF_TWICE_QUEUED == ~(UINTPTR_MAX >> 1));
+	assert_true(WF_RESUBMIT_QUEUED == ~(UINTPTR_MAX >> 1));
 	assert_false(is_marked(&task));
 }
 
@@ -90,7 +89,7 @@ static void a_debug_build_marks_what_is_queued(void **state)
 		debug_enter(&task);
 		assert_true(is_marked(&task));
 		assert_true(((uintptr_t)task.run ^ (uintptr_t)run) ==
-			WF_TWICE_QUEUED);
+			WF_RESUBMIT_QUEUED);
 		debug_leave(&task);
 		assert_ptr_equal(task.run, run);
 		runs = 0;
@@ -100,7 +99,7 @@ static void a_debug_build_marks_what_is_queued(void **state)
 	assert_ptr_equal(task.next_, &next);
 }
 
-/* An executor may run what it was given past wf_twice_enter: a fiber's. */
+/* An executor may run what it was given past wf_resubmit_enter: a fiber's. */
 static void what_was_not_marked_may_be_run(void **state)
 {
 	weft_task task = { .run = run };
@@ -136,10 +135,11 @@ static void the_second_time_ends_the_program_with_one_line(void **state)
 	(void)state;
 	child_run(&child, enter_twice, &task);
 	assert_true(child_killed_by(&child, SIGABRT));
-	assert_int_equal(sscanf(child.first, "weft: twice.h:%d:", &line), 1);
+	assert_int_equal(
+		sscanf(child.first, "weft: resubmit_check.h:%d:", &line), 1);
 	snprintf(expected, sizeof(expected),
-		"weft: twice.h:%d: task %p was submitted again before it was "
-		"run\n",
+		"weft: resubmit_check.h:%d: task %p was submitted again before "
+		"it was run\n",
 		line, (void *)&task);
 	assert_string_equal(child.first, expected);
 	child_run(&child, enter_once_more, &task);

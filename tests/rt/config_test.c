@@ -15,6 +15,7 @@
 
 #include "base/units.h"
 #include "os/os.h"
+#include "rt/config.h"
 #include "sched/runtime.h"
 
 #define ANY INT64_MIN /* a default that depends on other things */

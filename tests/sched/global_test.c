@@ -1,80 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sched/global_test.c - the global queue in each of its forms gives every
- * task once, in order, in fair shares; what does not fit overflows and is
- * counted, and what is left is told to others.
+ * task once, in order, in fair shares; tasks that do not fit overflow and
+ * are counted.
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "global_kit.h"
 
-#include "kit.h"
 #include "queue/fair_share.h"
-#include "sched/global.h"
-
-enum { PROCS = 4, CELLS_MAX = 64 };
-
-enum form { LIST, GLOBAL_LIST, INBOXES, BOUNDED, FORMS };
-
-static struct wf_bounded_cell cells[KIT_GROUPS][CELLS_MAX];
-static struct wf_group *g = &kit.groups[0];
-static struct wf_proc *p = &kit.procs[0];
-
-/* A kit whose groups have their queue in this form; cells: if BOUNDED. */
-static void open_form(enum form form, uint32_t size, uint64_t capacity)
-{
-	weft_policy policy = { 0 };
-
-	kit_open(PROCS, size);
-	if (form == GLOBAL_LIST)
-		policy.queue = WEFT_QUEUE_GLOBAL;
-	if (form == INBOXES)
-		policy.locks = WEFT_LOCKS_NONE;
-	if (form == BOUNDED)
-		policy.queue = WEFT_QUEUE_BOUNDED;
-	kit.rt.policy = policy;
-	for (uint32_t i = 0; i < kit.rt.group_count; i++) {
-		kit.groups[i].policy = policy;
-		if (form == BOUNDED)
-			wf_bounded_init(
-				&kit.groups[i].bounded, cells[i], capacity);
-	}
-}
-
-/* The next n tasks of the kit, as one batch, by who, NULL: from outside. */
-static void push(struct wf_proc *who, size_t n)
-{
-	struct wf_batch batch = { 0 };
-
-	while (n-- > 0)
-		wf_batch_add(&batch, kit_task());
-	wf_global_push(g, who, &batch);
-	assert_true(wf_batch_is_empty(&batch));
-}
-
-/* Processor i takes; expect so many, which are the tasks from first on. */
-static void expect_taken(
-	uint32_t i, size_t sharers, size_t max, size_t first, size_t n)
-{
-	struct wf_batch out = { 0 };
-	weft_task *task;
-
-	assert_int_equal(
-		wf_global_take(&kit.procs[i], g, sharers, max, &out), n);
-	assert_int_equal(out.count, n);
-	while ((task = wf_batch_take(&out)) != NULL)
-		assert_int_equal(task - kit.tasks, first++);
-}
-
-/* Nothing is there. */
-static void expect_empty(void)
-{
-	assert_int_equal(wf_global_len(g), 0);
-	expect_taken(0, 1, 100, 0, 0);
-	expect_taken(PROCS - 1, 3, 1, 0, 0);
-}
 
 static uint64_t overflows_outside(void)
 {
@@ -132,7 +64,7 @@ static void a_share_is_taken(void **state)
 			size_t len = i % 21, sharers = 1 + i / 21 % 4;
 			size_t max = i / 84, first, n;
 
-			n = wf_share(len, sharers, max);
+			n = wf_fair_share(len, sharers, max);
 			kit.next_task = first = 7;
 			if (len > 0)
 				push(p, len);
@@ -146,8 +78,8 @@ static void a_share_is_taken(void **state)
 	}
 }
 
-/* What is taken comes behind what the taker has already. */
-static void what_is_taken_is_appended(void **state)
+/* Taken tasks come behind those that the taker has already. */
+static void taken_tasks_are_appended(void **state)
 {
 	(void)state;
 	for (enum form form = LIST; form < FORMS; form++) {
@@ -167,8 +99,8 @@ static void what_is_taken_is_appended(void **state)
 	}
 }
 
-/* Where there are no other queues it is everybody's backlog. */
-static void it_is_the_backlog_of_all_where_there_is_no_other(void **state)
+/* Where there are no local queues it is every processor's backlog. */
+static void without_local_queues_it_is_the_backlog(void **state)
 {
 	(void)state;
 	for (enum form form = LIST; form < FORMS; form++) {
@@ -205,42 +137,47 @@ static void a_list_is_one_for_all(void **state)
 /* ------------------------------------------------------------------------ */
 /* The bounded queue. */
 
-/* A batch of 10 into 4 cells, and what comes after it. */
-static void expect_overflow(struct wf_proc *who, uint32_t taker)
+enum { OUTSIDE = -1 };
+
+/* A batch of 10 into 4 cells, and later batches, from processor pusher. */
+static void expect_overflow(int pusher, uint32_t taker)
 {
+	struct wf_proc *by;
+
 	open_form(BOUNDED, 0, 4);
-	push(who, 10);
+	by = pusher == OUTSIDE ? NULL : &kit.procs[pusher];
+	push(by, 10);
 	assert_int_equal(wf_bounded_len(&g->bounded), 4);
 	assert_int_equal(wf_inject_len(&g->inject), 6);
 	assert_int_equal(wf_global_len(g), 10);
-	assert_int_equal(who ? overflows(who->id) : overflows_outside(), 6);
-	/* There is room, but what does not fit is older. */
+	assert_int_equal(by ? overflows(by->id) : overflows_outside(), 6);
+	/* There is room, but the tasks in the list are older. */
 	expect_taken(taker, 1, 2, 0, 2);
-	push(who, 1);
+	push(by, 1);
 	assert_int_equal(wf_bounded_len(&g->bounded), 2);
-	assert_int_equal(who ? overflows(who->id) : overflows_outside(), 7);
+	assert_int_equal(by ? overflows(by->id) : overflows_outside(), 7);
 	expect_taken(taker, 1, 100, 2, 2);
 	expect_taken(taker, 1, 3, 4, 3);
 	expect_taken(taker, 1, 100, 7, 4);
 	expect_empty();
 	/* The list is empty: the cells are used again. */
-	push(who, 4);
+	push(by, 4);
 	assert_int_equal(wf_bounded_len(&g->bounded), 4);
 	assert_int_equal(wf_inject_len(&g->inject), 0);
-	assert_int_equal(who ? overflows(who->id) : overflows_outside(), 7);
+	assert_int_equal(by ? overflows(by->id) : overflows_outside(), 7);
 	expect_taken(taker, 1, 100, 11, 4);
-	/* Nobody else has counted anything. */
-	assert_int_equal(who ? overflows_outside() : overflows(0), 0);
+	/* No other counter has changed. */
+	assert_int_equal(by ? overflows_outside() : overflows(0), 0);
 	assert_int_equal(overflows(3), 0);
 	kit_close();
 }
 
-static void what_does_not_fit_overflows_and_is_counted(void **state)
+static void tasks_that_do_not_fit_overflow_and_are_counted(void **state)
 {
 	(void)state;
-	expect_overflow(&kit.procs[1], 1);
-	expect_overflow(&kit.procs[2], 0);
-	expect_overflow(NULL, 2);
+	expect_overflow(1, 1);
+	expect_overflow(2, 0);
+	expect_overflow(OUTSIDE, 2);
 }
 
 static void a_batch_that_just_fits_does_not_overflow(void **state)
@@ -258,7 +195,7 @@ static void a_batch_that_just_fits_does_not_overflow(void **state)
 }
 
 /* The share is of both, though one take empties the cells only. */
-static void a_share_counts_what_overflowed(void **state)
+static void a_share_counts_overflowed_tasks(void **state)
 {
 	(void)state;
 	open_form(BOUNDED, 0, 4);
@@ -270,16 +207,17 @@ static void a_share_counts_what_overflowed(void **state)
 }
 
 /*
- * Somebody has claimed a cell and not yet filled it: its task is older than
- * what found no room.
+ * A submitter has claimed a cell and not yet filled it: its task is older than
+ * the tasks in the list.
  */
-static void the_list_waits_for_who_has_claimed_a_cell(void **state)
+static void the_list_waits_for_a_claimed_cell(void **state)
 {
-	struct wf_bounded_cell *cell = &cells[0][1];
+	struct wf_bounded_cell *cell;
 	weft_task *late;
 
 	(void)state;
 	open_form(BOUNDED, 0, 2);
+	cell = &kit.rt.cells[1];
 	push(p, 1);
 	late = kit_task();
 	(void)wf_add_rlx(&g->bounded.tail, 1);
@@ -293,146 +231,6 @@ static void the_list_waits_for_who_has_claimed_a_cell(void **state)
 	expect_taken(0, 1, 100, 1, 1);
 	expect_taken(0, 1, 100, 2, 1);
 	expect_empty();
-	kit_close();
-}
-
-/* ------------------------------------------------------------------------ */
-/* Inboxes. */
-
-static bool has_mail(uint32_t i)
-{
-	return !wf_inbox_is_empty(&kit.procs[i].inbox);
-}
-
-static void a_push_goes_to_the_own_inbox(void **state)
-{
-	(void)state;
-	open_form(INBOXES, 0, 0);
-	for (uint32_t i = 0; i < PROCS; i++) {
-		assert_int_equal(wf_global_len(g), i);
-		push(&kit.procs[i], 1);
-		push(&kit.procs[i], 5);
-		assert_true(has_mail(i));
-		assert_int_equal(wf_global_len(g), i + 1);
-	}
-	assert_int_equal(wf_inject_len(&g->inject), 0);
-	kit_close();
-}
-
-static void from_outside_each_inbox_has_its_turn(void **state)
-{
-	(void)state;
-	open_form(INBOXES, 2, 0);
-	assert_int_equal(kit.rt.group_count, 2);
-	for (size_t n = 0; n < 5; n++) {
-		push(NULL, 1 + n);
-		assert_true(has_mail(n % 2));
-		assert_int_equal(wf_global_len(g), n == 0 ? 1 : 2);
-	}
-	assert_int_equal(wf_global_len(&kit.groups[1]), 0);
-	kit_close();
-}
-
-/* None is passed by, whoever takes, however full the own one is. */
-static void inboxes_are_taken_from_in_turn(void **state)
-{
-	(void)state;
-	for (uint32_t taker = 0; taker < PROCS; taker++) {
-		bool seen[PROCS] = { false };
-
-		open_form(INBOXES, 0, 0);
-		for (uint32_t i = 0; i < PROCS; i++)
-			push(&kit.procs[i], 1);
-		for (uint32_t i = 0; i < PROCS; i++) {
-			struct wf_batch out = { 0 };
-
-			push(&kit.procs[taker], 1);
-			assert_int_equal(wf_global_take(&kit.procs[taker], g, 1,
-						 100, &out),
-				taker == i ? 2 + i : 1);
-			assert_false(seen[out.first - kit.tasks]);
-			seen[out.first - kit.tasks] = true;
-			assert_false(taker != i && has_mail(i));
-		}
-		for (uint32_t i = 0; i < PROCS; i++)
-			assert_true(seen[i]);
-		kit_close();
-	}
-}
-
-/* A chain that was cut: its rest lies with who took, and comes next. */
-static void the_rest_of_a_chain_comes_first(void **state)
-{
-	(void)state;
-	open_form(INBOXES, 0, 0);
-	push(&kit.procs[2], 5);
-	expect_taken(0, 2, 100, 0, 3);
-	assert_true(wf_inbox_has_rest(&p->inbox));
-	assert_false(has_mail(2));
-	assert_int_equal(wf_global_len(g), 1);
-	push(&kit.procs[3], 1);
-	push(p, 1);
-	expect_taken(0, 1, 1, 3, 1);
-	expect_taken(0, 1, 1, 4, 1);
-	/* The next one after 2 had its turn. */
-	expect_taken(0, 1, 1, 5, 1);
-	expect_taken(0, 1, 1, 6, 1);
-	expect_empty();
-	kit_close();
-}
-
-static void others_find_the_rest(void **state)
-{
-	(void)state;
-	open_form(INBOXES, 0, 0);
-	push(p, 8);
-	expect_taken(0, 4, 100, 0, 2);
-	expect_taken(3, 2, 100, 2, 3);
-	assert_false(has_mail(0));
-	assert_true(wf_inbox_has_rest(&kit.procs[3].inbox));
-	expect_taken(1, 1, 2, 5, 2);
-	expect_taken(2, 1, 2, 7, 1);
-	expect_empty();
-	kit_close();
-}
-
-/* Who sleeps had looked at empty inboxes while the rest was in hand. */
-static void who_leaves_a_rest_wakes_another(void **state)
-{
-	(void)state;
-	open_form(INBOXES, 0, 0);
-	wf_store_rlx(&g->coarse, true);
-	kit_run(0);
-	push(&kit.procs[2], 3);
-	expect_taken(0, 1, 3, 0, 3);
-	assert_int_equal(kit_woken(), 0);
-	push(&kit.procs[2], 3);
-	expect_taken(0, 3, 3, 3, 1);
-	assert_true(kit_was_woken(1));
-	assert_int_equal(kit_woken(), 0);
-	/* And so does who cuts the rest once more, but not who ends it. */
-	expect_taken(0, 2, 3, 4, 1);
-	assert_true(kit_was_woken(1));
-	assert_int_equal(kit_woken(), 0);
-	expect_taken(0, 2, 3, 5, 1);
-	assert_int_equal(kit_woken(), 0);
-	kit_close();
-}
-
-/* The rest of what was taken abroad is in the taker's group. */
-static void a_rest_from_abroad_wakes_at_home(void **state)
-{
-	(void)state;
-	open_form(INBOXES, 2, 0);
-	wf_store_rlx(&kit.groups[1].coarse, true);
-	wf_store_rlx(&kit.groups[0].coarse, true);
-	kit_run(2);
-	push(NULL, 4);
-	expect_taken(2, 2, 100, 0, 2);
-	assert_true(has_mail(2));
-	assert_int_equal(wf_global_len(g), 0);
-	assert_true(kit_was_woken(3));
-	assert_int_equal(kit_woken(), 0);
 	kit_close();
 }
 
@@ -508,21 +306,15 @@ int main(void)
 		cmocka_unit_test(an_empty_queue_gives_nothing),
 		cmocka_unit_test(tasks_come_out_in_the_order_of_their_pushes),
 		cmocka_unit_test(a_share_is_taken),
-		cmocka_unit_test(what_is_taken_is_appended),
+		cmocka_unit_test(taken_tasks_are_appended),
 		cmocka_unit_test(
-			it_is_the_backlog_of_all_where_there_is_no_other),
+			without_local_queues_it_is_the_backlog),
 		cmocka_unit_test(a_list_is_one_for_all),
-		cmocka_unit_test(what_does_not_fit_overflows_and_is_counted),
+		cmocka_unit_test(
+			tasks_that_do_not_fit_overflow_and_are_counted),
 		cmocka_unit_test(a_batch_that_just_fits_does_not_overflow),
-		cmocka_unit_test(a_share_counts_what_overflowed),
-		cmocka_unit_test(the_list_waits_for_who_has_claimed_a_cell),
-		cmocka_unit_test(a_push_goes_to_the_own_inbox),
-		cmocka_unit_test(from_outside_each_inbox_has_its_turn),
-		cmocka_unit_test(inboxes_are_taken_from_in_turn),
-		cmocka_unit_test(the_rest_of_a_chain_comes_first),
-		cmocka_unit_test(others_find_the_rest),
-		cmocka_unit_test(who_leaves_a_rest_wakes_another),
-		cmocka_unit_test(a_rest_from_abroad_wakes_at_home),
+		cmocka_unit_test(a_share_counts_overflowed_tasks),
+		cmocka_unit_test(the_list_waits_for_a_claimed_cell),
 		cmocka_unit_test(every_task_is_taken_once),
 	};
 

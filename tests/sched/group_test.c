@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sched/group_test.c - the masks of a group: a bit for each processor,
- * all asleep with empty queues and nobody searching when there is no work.
+ * tests/sched/group_test.c - the masks of a group: a bit for each processor;
+ * without work all processors sleep, their queues are empty and none searches.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,8 +107,8 @@ static bool rests(weft_rt *rt)
 }
 
 /*
- * False: it does not come to rest, for half a minute.  A bit may be set for a
- * moment by one who looks for a last time, so once is not enough.
+ * False: it does not come to rest, for half a minute.  A processor that looks
+ * for a last time sets its bit for a moment, so one look is not enough.
  */
 static bool comes_to_rest(weft_rt *rt, _Atomic(size_t) *ran, size_t wanted)
 {
@@ -160,7 +160,7 @@ static void rest_after_bursts(uint32_t workers, uint32_t group_size)
 	assert_int_equal(weft_rt_stop(rt, WEFT_FOREVER), 0);
 }
 
-static void who_sleeps_has_empty_queues(void **state)
+static void sleeping_processors_have_empty_queues(void **state)
 {
 	(void)state;
 	rest_after_bursts(4, 0);
@@ -173,7 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_lowest_bit_names_the_processor),
 		cmocka_unit_test(every_processor_has_a_bit),
-		cmocka_unit_test(who_sleeps_has_empty_queues),
+		cmocka_unit_test(sleeping_processors_have_empty_queues),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sched/handshake_test.c - while a holder takes by plain stores nobody else
- * takes (H1), so everything is taken exactly once, whoever opens and closes.
+ * tests/sched/handshake_test.c - while a holder takes by plain stores no thief
+ * takes (H1), so every task is taken exactly once, while queues open and close.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,8 +45,8 @@ static void a_queue_is_alone_until_it_is_opened(void **state)
 	assert_int_equal(wf_load_rlx(&p->busy), 0);
 	assert_false(wf_rob_begin(p));
 	assert_int_equal(wf_load_rlx(&p->thieves), 0);
-	assert_true(wf_share_open(p));
-	assert_true(wf_share_open(p));
+	assert_true(wf_handshake_open(p));
+	assert_true(wf_handshake_open(p));
 	assert_false(wf_take_begin(p));
 	wf_take_end(p);
 	assert_true(wf_rob_begin(p));
@@ -62,14 +62,14 @@ static void it_is_not_opened_while_the_holder_is_in_a_pick(void **state)
 
 	(void)state;
 	assert_true(wf_take_begin(p));
-	assert_false(wf_share_open(p));
+	assert_false(wf_handshake_open(p));
 	assert_false(wf_rob_begin(p));
 	wf_take_end(p);
-	/* It was told: from the next pick on it takes as against thieves. */
+	/* From its next pick on the holder takes by atomic operations. */
 	assert_false(wf_take_begin(p));
-	assert_false(wf_share_open(p));
+	assert_false(wf_handshake_open(p));
 	wf_take_end(p);
-	assert_true(wf_share_open(p));
+	assert_true(wf_handshake_open(p));
 	kit_close();
 }
 
@@ -78,14 +78,14 @@ static void it_is_not_closed_while_a_thief_is_at_it(void **state)
 	struct wf_proc *p = begin();
 
 	(void)state;
-	assert_true(wf_share_open(p));
+	assert_true(wf_handshake_open(p));
 	assert_true(wf_rob_begin(p));
-	wf_share_close(p);
+	wf_handshake_close(p);
 	assert_false(wf_take_begin(p));
 	wf_take_end(p);
 	assert_false(wf_rob_begin(p));
 	wf_rob_end(p);
-	wf_share_close(p);
+	wf_handshake_close(p);
 	assert_true(wf_take_begin(p));
 	wf_take_end(p);
 	assert_false(wf_rob_begin(p));
@@ -97,10 +97,10 @@ static void without_a_membarrier_it_is_shared_for_good(void **state)
 	struct wf_proc *p = begin();
 
 	(void)state;
-	p->group->share_always = true;
+	p->group->always_open = true;
 	wf_store_rlx(&p->shared, true);
 	wf_store_rlx(&p->open, true);
-	wf_share_close(p);
+	wf_handshake_close(p);
 	assert_false(wf_take_begin(p));
 	assert_true(wf_rob_begin(p));
 	wf_rob_end(p);
@@ -109,7 +109,7 @@ static void without_a_membarrier_it_is_shared_for_good(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* A holder, two thieves, and one who opens and closes. */
+/* A holder, two thieves, and a thread that opens and closes. */
 
 struct heap {
 	struct wf_proc *p;
@@ -217,9 +217,9 @@ static void heap_run(void *arg, unsigned i)
 		uint32_t what = wf_random_below(&random, 8);
 
 		if (what == 0)
-			(void)wf_share_open(h->p);
+			(void)wf_handshake_open(h->p);
 		else if (what == 1)
-			wf_share_close(h->p);
+			wf_handshake_close(h->p);
 		else
 			rob(h, i);
 		dawdle(&random, 100);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sched/locked.h - is something done under a lock?  Then who does it
- * waits while somebody else holds it.
+ * tests/sched/locked.h - does a function take a lock?  Then it waits while
+ * another thread holds the lock.
  */
 #ifndef WEFT_TESTS_SCHED_LOCKED_H
 #define WEFT_TESTS_SCHED_LOCKED_H
@@ -32,7 +32,7 @@ static void locked_run(void *arg, unsigned i)
 		return;
 	}
 	wf_lock(l->lock);
-	/* 2: somebody waits for it. */
+	/* 2: a thread waits for it. */
 	while (!wf_load_acq(&l->done) && wf_load_rlx(&l->lock->word) != 2)
 		wf_os_thread_yield();
 	l->waited = !wf_load_acq(&l->done);

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sched/proc_test.c - a yielder runs after everything that was ready when
- * it yielded and waits for nothing that came after its round was closed (Y1);
- * there is a round whenever there is a yielder (Y2).
- *
- * A processor made by hand is compared with a model in which every yielder has
- * its own marks.
+ * tests/sched/proc_test.c - a processor is opened with empty queues and an
+ * agenda that stops at once, and is closed only when its queues are empty.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,231 +11,64 @@
 
 #include <string.h>
 
-#include "base/random.h"
 #include "os/child.h"
-#include "os/os.h"
 #include "sched/proc.h"
+#include "sched/yielders.h"
 #include "stack/pool.h"
-#include "support/threads.h"
 
-enum { CAPACITY = 16, FIBERS = 64, TASKS = 256 };
+enum { CAPACITY = 16, TASKS = 4 };
 
 static struct wf_proc proc;
 static struct wf_inject inject;
+static struct wf_stack_pool pool;
 static _Atomic(wf_entry) slots[CAPACITY];
-static weft_fiber fibers[FIBERS];
 static weft_task tasks[TASKS];
 
-static void make_proc(void)
+static int begin(void **state)
 {
-	memset(&proc, 0, sizeof(proc));
+	struct wf_stack_config zero = { 0 };
+
+	(void)state;
 	memset(&inject, 0, sizeof(inject));
-	memset(fibers, 0, sizeof(fibers));
-	for (size_t i = 0; i < FIBERS; i++)
-		fibers[i].context.sp = fibers; /* it is prefetched */
-	proc.inject = &inject;
-	wf_runq_init(&proc.runq, slots, CAPACITY);
+	wf_stack_pool_open(&pool, &zero);
+	return wf_proc_open(
+		&proc, NULL, &inject, NULL, 5, 69, &pool, slots, CAPACITY);
 }
 
-/* ------------------------------------------------------------------------ */
-/* The model. */
-
-struct promise {
-	weft_task *task;
-	uint64_t local, global;		  /* all there was when it yielded */
-	uint64_t local_mark, global_mark; /* of its round; 0, 0: open */
-	bool closed;
-};
-
-static struct {
-	struct promise list[FIBERS];
-	size_t count;
-	uint64_t local_in, local_out, global_in, global_out;
-} model;
-
-/* If nobody's round is closed, everybody's is, as of now. */
-static void model_close(void)
-{
-	if (model.count == 0 || model.list[0].closed)
-		return;
-	for (size_t i = 0; i < model.count; i++) {
-		model.list[i].closed = true;
-		model.list[i].local_mark = model.local_in;
-		model.list[i].global_mark = model.global_in;
-	}
-}
-
-static void model_add(weft_task *task)
-{
-	model.list[model.count++] = (struct promise){
-		.task = task, .local = model.local_in, .global = model.global_in
-	};
-	model_close();
-}
-
-static void model_drop(size_t n)
-{
-	model.count -= n;
-	memmove(model.list, model.list + n, model.count * sizeof(*model.list));
-	model_close();
-}
-
-static bool model_ready(void)
-{
-	const struct promise *first = model.list;
-
-	return model.count != 0 && model.local_out >= first->local_mark &&
-		model.global_out >= first->global_mark;
-}
-
-/* ------------------------------------------------------------------------ */
-/* Both, step by step. */
-
-static void step_local(bool in)
-{
-	if (in) {
-		model.local_in += wf_runq_push(&proc.runq,
-			wf_entry_of(&tasks[model.local_in % TASKS]));
-	} else if (wf_runq_pop(&proc.runq) != 0) {
-		model.local_out++;
-	}
-}
-
-static void step_global(bool in)
-{
-	struct wf_batch batch = { 0 };
-
-	if (in && model.global_in - model.global_out < TASKS) {
-		wf_batch_add(&batch, &tasks[model.global_in++ % TASKS]);
-		wf_inject_push(&inject, &batch);
-	} else if (!in) {
-		model.global_out += wf_inject_take(&inject, 1, &batch);
-	}
-}
-
-static weft_task *some_free_fiber(void)
-{
-	for (size_t i = 0; i < FIBERS; i++) {
-		weft_task *task = &fibers[i].task;
-		bool in = false;
-
-		for (size_t j = 0; j < model.count; j++)
-			in |= model.list[j].task == task;
-		if (!in)
-			return task;
-	}
-	return NULL;
-}
-
-static void step_yield(void)
-{
-	weft_task *task = some_free_fiber();
-
-	if (task == NULL)
-		return;
-	wf_yielders_add(&proc, task);
-	model_add(task);
-}
-
-static void step_take(void)
-{
-	struct promise first = model.list[0];
-
-	assert_int_equal(wf_yielders_ready(&proc), model_ready());
-	if (!wf_yielders_ready(&proc))
-		return;
-	assert_true(model.local_out >= first.local);
-	assert_true(model.global_out >= first.global);
-	assert_ptr_equal(wf_yielders_take(&proc), first.task);
-	model_drop(1);
-}
-
-static void step_cut(size_t n)
-{
-	struct wf_batch out = { 0 };
-
-	if (n == 0 || n > model.count)
-		return;
-	wf_yielders_cut(&proc, (uint32_t)n, &out);
-	assert_int_equal(out.count, n);
-	for (size_t i = 0; i < n; i++)
-		assert_ptr_equal(wf_batch_take(&out), model.list[i].task);
-	model_drop(n);
-}
-
-static void check_proc(void)
-{
-	assert_int_equal(wf_load_rlx(&proc.yielders.count), model.count);
-	assert_int_equal(proc.yielders.round == 0, model.count == 0); /* (Y2) */
-	assert_true(proc.yielders.round <= model.count);
-	assert_int_equal(wf_proc_backlog(&proc),
-		model.local_in - model.local_out + model.count);
-}
-
-static void yielders_are_as_the_model_says(void **state)
-{
-	size_t steps = threads_rounds(200000);
-	struct wf_random random;
-
-	(void)state;
-	wf_random_seed(&random, threads_seed());
-	make_proc();
-	memset(&model, 0, sizeof(model));
-	for (size_t i = 0; i < steps; i++) {
-		uint32_t dice = wf_random_below(&random, 32);
-
-		if (dice < 6)
-			step_local(true);
-		else if (dice < 13)
-			step_local(false);
-		else if (dice < 15)
-			step_global(true);
-		else if (dice < 18)
-			step_global(false);
-		else if (dice < 23)
-			step_yield();
-		else if (dice < 31)
-			step_take();
-		else
-			step_cut(wf_random_below(&random, 8));
-		check_proc();
-	}
-}
-
-static void who_yields_first_runs_when_nothing_is_ready(void **state)
+static int end(void **state)
 {
 	(void)state;
-	make_proc();
-	assert_false(wf_yielders_ready(&proc));
-	wf_yielders_add(&proc, &fibers[0].task);
-	assert_true(wf_yielders_ready(&proc));
-	/* What comes after the round was closed does not hold it up. */
-	assert_true(wf_runq_push(&proc.runq, wf_entry_of(&tasks[0])));
-	assert_true(wf_yielders_ready(&proc));
-	/* But the second is in a round that was closed after that. */
-	wf_yielders_add(&proc, &fibers[1].task);
-	assert_ptr_equal(wf_yielders_take(&proc), &fibers[0].task);
-	assert_false(wf_yielders_ready(&proc));
-	assert_true(wf_runq_pop(&proc.runq) != 0);
-	assert_ptr_equal(wf_yielders_take(&proc), &fibers[1].task);
-	assert_int_equal(proc.yielders.round, 0);
+	while (wf_runq_pop(&proc.runq) != 0)
+		continue;
+	wf_store_rlx(&proc.slot, 0);
+	wf_store_rlx(&proc.yielders.count, 0);
+	wf_proc_close(&proc);
+	wf_stack_pool_close(&pool);
+	return 0;
+}
+
+static void it_is_opened_empty_and_stops_at_the_first_pick(void **state)
+{
+	(void)state;
+	assert_int_equal(proc.bit, 1u << 5);
+	assert_int_equal(proc.id, 69);
+	assert_int_equal(wf_proc_backlog(&proc), 0);
+	assert_true(wf_agenda_stops(&proc.agenda));
+	assert_true(wf_agenda_is_turn(&proc.agenda));
+	assert_true(wf_agenda_is_look(&proc.agenda));
 }
 
 static void the_backlog_counts_all_three_places(void **state)
 {
 	(void)state;
-	make_proc();
-	assert_int_equal(wf_proc_backlog(&proc), 0);
 	wf_store_rlx(&proc.slot, wf_entry_of(&tasks[0]));
 	assert_int_equal(wf_proc_backlog(&proc), 1);
 	assert_true(wf_runq_push(&proc.runq, wf_entry_of(&tasks[1])));
 	assert_true(wf_runq_push(&proc.runq, wf_entry_of(&tasks[2])));
-	wf_yielders_add(&proc, &fibers[0].task);
+	assert_int_equal(wf_proc_backlog(&proc), 3);
+	wf_yielders_add(&proc, &tasks[3]);
 	assert_int_equal(wf_proc_backlog(&proc), 4);
 }
-
-/* ------------------------------------------------------------------------ */
-/* Coming and going. */
 
 static void close_with_a_task(void *arg)
 {
@@ -247,36 +76,52 @@ static void close_with_a_task(void *arg)
 	wf_proc_close(arg);
 }
 
-static void a_processor_comes_and_goes(void **state)
+static void it_cannot_be_closed_with_a_task_in_it(void **state)
 {
-	struct wf_stack_config zero = { 0 };
-	static struct wf_stack_pool pool;
 	struct child c;
 
 	(void)state;
-	make_proc();
-	wf_stack_pool_open(&pool, &zero);
-	assert_int_equal(wf_proc_open(&proc, NULL, &inject, 5, 69, &pool, slots,
-				 CAPACITY),
-		0);
-	assert_int_equal(proc.bit, 1u << 5);
-	assert_int_equal(proc.id, 69);
-	assert_int_equal(proc.pause, 1); /* it looks around at once */
-	assert_int_equal(wf_proc_backlog(&proc), 0);
 	child_run(&c, close_with_a_task, &proc);
 	assert_true(child_killed_by(&c, SIGABRT));
 	assert_non_null(strstr(c.text, "processor 69"));
-	wf_proc_close(&proc);
-	wf_stack_pool_close(&pool);
 }
+
+static void a_pick_counts_as_a_tick_and_by_its_source(void **state)
+{
+	_Atomic(uint64_t) *lifo = &proc.counters.runs_lifo;
+
+	(void)state;
+	assert_ptr_equal(wf_proc_picked(&proc, lifo, tasks), tasks);
+	assert_ptr_equal(wf_proc_picked(&proc, NULL, tasks), tasks);
+	assert_int_equal(wf_load_rlx(&proc.counters.ticks), 2);
+	assert_int_equal(wf_load_rlx(lifo), 1);
+	/* A child run as a call is a tick, but no task in a queue sees it. */
+	wf_bump(&proc.counters.runs_inline, 1);
+	assert_int_equal(wf_proc_picks(&proc), 1);
+}
+
+static void the_clock_is_read_once_and_kept(void **state)
+{
+	int64_t before = wf_os_now_ns(), now;
+
+	(void)state;
+	now = wf_proc_time(&proc); /* it was never set */
+	assert_true(now >= before && now <= wf_os_now_ns());
+	wf_proc_clock(&proc, 7000);
+	assert_int_equal(wf_proc_time(&proc), 7000);
+	assert_int_equal(proc.clock_us, 7 | WF_READY_UNKNOWN);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(who_yields_first_runs_when_nothing_is_ready),
-		cmocka_unit_test(yielders_are_as_the_model_says),
-		cmocka_unit_test(the_backlog_counts_all_three_places),
-		cmocka_unit_test(a_processor_comes_and_goes),
+		TEST(it_is_opened_empty_and_stops_at_the_first_pick),
+		TEST(the_backlog_counts_all_three_places),
+		TEST(it_cannot_be_closed_with_a_task_in_it),
+		TEST(a_pick_counts_as_a_tick_and_by_its_source),
+		TEST(the_clock_is_read_once_and_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sched/run_test.c - the loop: there is one stack for each suspended
- * fiber and one for the loop (L2); one of another size is left at once, and its
- * credit comes back (L3); nothing is published before it is off its stack (L1);
- * a refused commit goes on, and its next runs too.
+ * fiber and one for the loop (L2); a stack of another size is left at once,
+ * and its credit comes back (L3); no fiber is published before it is off its
+ * stack (L1); a fiber whose commit refused goes on, and its next runs too.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static struct wf_thread *here(void)
 /* ------------------------------------------------------------------------ */
 /* Accounts; by a fiber on the only processor. */
 
-/* Stacks that somebody is on or will come back to. */
+/* Stacks that a fiber or a loop is on or will come back to. */
 static size_t taken(void)
 {
 	struct wf_thread *t = here();
@@ -158,28 +158,44 @@ static void *descend(void *arg)
 	return arg;
 }
 
-static void *nested_calls(void *arg)
+/*
+ * Two chains of calls.  Returns false if a joiner gave way instead, as it does
+ * after a millisecond (life/join.c): on a slow machine that may be soon.
+ */
+static bool chains_share_a_stack(void)
 {
 	enum { DEPTH = 5 };
 	uint64_t calls = wf_load_rlx(&here()->proc->counters.runs_inline);
 	size_t before = taken(), promised = credits();
 	weft_fiber *f, *g;
+	bool all_calls;
 
-	(void)arg;
 	weft_group_add(&gate, 1);
 	kit_expect(weft_spawn(&f, NULL, descend, (void *)DEPTH) == 0);
 	kit_expect(weft_spawn(&g, NULL, descend, (void *)DEPTH) == 0);
 	weft_yield();
-	kit_expect(wf_load_rlx(&here()->proc->counters.runs_inline) ==
-		calls + 2 * DEPTH);
-	/* All of a chain are on one stack. */
-	kit_expect(taken() == before + 2);
-	kit_expect(wf_rt_fibers(here()->rt) == 3 + 2 * DEPTH);
+	all_calls = wf_load_rlx(&here()->proc->counters.runs_inline) ==
+		calls + 2 * DEPTH;
+	if (all_calls) {
+		kit_expect(taken() == before + 2);
+		kit_expect(wf_rt_fibers(here()->rt) == 3 + 2 * DEPTH);
+	}
 	weft_group_done(&gate);
 	kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
 	kit_expect(weft_join(g, NULL, WEFT_FOREVER) == 0);
 	kit_expect(taken() == before);
 	kit_expect(credits() == promised);
+	return all_calls;
+}
+
+static void *nested_calls(void *arg)
+{
+	int tries = 100;
+
+	(void)arg;
+	while (!chains_share_a_stack() && --tries > 0)
+		continue;
+	kit_expect(tries > 0);
 	return NULL;
 }
 
@@ -195,9 +211,9 @@ static void calls_that_wait_share_a_stack(void **state)
 static weft_fiber *published;
 static int order[4], order_count;
 
-static void note(int who)
+static void note(int actor)
 {
-	order[order_count++ % 4] = who;
+	order[order_count++ % 4] = actor;
 }
 
 static bool accept_it(struct weft_awaiter *a, weft_fiber *f)
@@ -227,14 +243,14 @@ static void *waits_once(void *arg)
 	return arg;
 }
 
-/* With a fiber to run next, with one in the queue, and with nobody at all. */
+/* With no other fiber, with one to run next, and with one in the queue. */
 static void *refused(void *arg)
 {
 	struct weft_awaiter a = { .commit = refuse_it };
 	weft_fiber *f, *fresh;
 
 	(void)arg;
-	kit_expect(weft_suspend(&a) == 1); /* nobody else */
+	kit_expect(weft_suspend(&a) == 1); /* no other fiber */
 	order_count = 0;
 	kit_expect(weft_spawn(&f, NULL, waits_once, NULL) == 0);
 	weft_yield();
@@ -259,7 +275,7 @@ static void *refused(void *arg)
 	return NULL;
 }
 
-static void who_is_refused_goes_on(void **state)
+static void a_refused_fiber_goes_on(void **state)
 {
 	(void)state;
 	kit_play(refused, 1);
@@ -302,7 +318,7 @@ static void *many_woken(void *arg)
 	return NULL;
 }
 
-static void who_is_published_may_run_at_once(void **state)
+static void a_published_fiber_may_run_at_once(void **state)
 {
 	(void)state;
 	kit_play(many_woken, 4);
@@ -353,8 +369,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_and_credits_all_come_back),
 		cmocka_unit_test(calls_that_wait_share_a_stack),
-		cmocka_unit_test(who_is_refused_goes_on),
-		cmocka_unit_test(who_is_published_may_run_at_once),
+		cmocka_unit_test(a_refused_fiber_goes_on),
+		cmocka_unit_test(a_published_fiber_may_run_at_once),
 		cmocka_unit_test(a_used_up_budget_yields),
 	};
 

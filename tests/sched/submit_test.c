@@ -19,10 +19,13 @@
 
 #include "os/os.h"
 #include "queue/resubmit_check.h"
+#include "rt/assemble.h"
+#include "rt/config.h"
 #include "sched/global.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
 #include "sched/thread.h"
+#include "sched/yielders.h"
 
 enum { CAPACITY = 8, GROUPS = 3, CLOCK_US = 12345 };
 
@@ -33,53 +36,62 @@ struct rig {
 	struct wf_fiber_cache fibers;
 };
 
-static void rig_open(struct rig *r)
+/*
+ * GROUPS groups of one processor, which is awake; tasks from outside go to the
+ * first group.
+ */
+static void rig_open_policy(struct rig *r, weft_policy policy)
 {
-	struct wf_stack_config zero = { 0 };
+	weft_config cfg = { .workers = GROUPS,
+		.group_size = 1,
+		.local_capacity = CAPACITY };
+	char why[200];
 
 	*r = (struct rig){ .rt = wf_os_alloc(sizeof(*r->rt)),
-		.p = wf_os_alloc(GROUPS * sizeof(*r->p)),
 		.thread = wf_os_alloc(sizeof(*r->thread)) };
-	r->rt->procs = r->p;
-	r->rt->groups = wf_os_alloc(GROUPS * sizeof(*r->rt->groups));
-	r->rt->slots = wf_os_alloc(GROUPS * CAPACITY * sizeof(*r->rt->slots));
+	assert_int_equal(wf_config_fill(&r->rt->config, &cfg, sizeof(cfg), why,
+				 sizeof(why)),
+		0);
+	r->rt->policy = policy;
+	wf_rt_derive(r->rt);
+	assert_int_equal(wf_rt_assemble(r->rt), 0);
 	r->rt->group_count = 1;
-	wf_stack_pool_open(&r->rt->stacks, &zero);
-	wf_fiber_pool_open(&r->rt->fibers, r->rt, &r->rt->stacks, 0);
-	for (uint32_t i = 0; i < GROUPS; i++) {
-		struct wf_group *g = &r->rt->groups[i];
-
-		g->rt = r->rt;
-		g->procs = &r->p[i];
-		g->count = 1;
-		assert_int_equal(wf_proc_open(&r->p[i], g, &g->inject, 0, i,
-					 &r->rt->stacks,
-					 &r->rt->slots[i * CAPACITY], CAPACITY),
-			0);
-	}
+	for (uint32_t i = 0; i < GROUPS; i++)
+		wf_store_rlx(&r->rt->groups[i].sleeping, 0);
+	r->p = r->rt->procs;
 	r->p->clock_us = CLOCK_US;
 	r->thread->rt = r->rt;
 	r->thread->proc = r->p;
+}
+
+static void rig_open(struct rig *r)
+{
+	rig_open_policy(r, (weft_policy){ 0 });
+}
+
+static void rig_empty(struct wf_proc *p)
+{
+	while (wf_runq_pop(&p->runq) != 0)
+		continue;
+	wf_store_rlx(&p->slot, 0);
+	wf_store_rlx(&p->yielders.count, 0);
 }
 
 static void rig_close(struct rig *r)
 {
 	wf_os_self_set(NULL);
 	for (uint32_t i = 0; i < GROUPS; i++)
-		wf_stack_cache_close(&r->p[i].stacks);
+		rig_empty(&r->p[i]);
+	r->rt->group_count = GROUPS;
 	wf_fiber_cache_close(&r->fibers, &r->rt->fibers);
-	wf_stack_pool_close(&r->rt->stacks);
-	wf_fiber_pool_close(&r->rt->fibers);
-	wf_os_free(r->rt->slots);
-	wf_os_free(r->rt->groups);
-	wf_os_free(r->p);
+	wf_rt_disassemble(r->rt);
 	wf_os_free(r->thread);
 	wf_os_free(r->rt);
 }
 
 /*
- * A fiber of the runtime.  It is given back at once: nobody else takes one
- * meanwhile, and all credits are in the cache in the end.
+ * n fibers of the runtime.  They are given back at once: no other code takes
+ * one meanwhile, and all credits are in the cache in the end.
  */
 static void rig_fibers(struct rig *r, weft_fiber **f, size_t n)
 {
@@ -108,7 +120,7 @@ static weft_task *take_global(struct wf_group *g)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who comes from where. */
+/* Submitters: inside, outside, of another runtime. */
 
 static void from_inside_the_hint_decides(void **state)
 {
@@ -186,36 +198,31 @@ static void another_runtime_is_outside(void **state)
 	rig_close(&r);
 }
 
-/* A few go to the own queue, more to the global one, all in order. */
-static void a_crowd_goes_where_there_is_room(void **state)
+/* Few fibers go to the local queue, more to the global one, all in order. */
+static void a_batch_goes_where_there_is_room(void **state)
 {
-	enum { FEW = (CAPACITY - 1) / 2, MANY = WF_CROWD_AHEAD + 4 };
-	struct wf_crowd few = { 0 }, many = { 0 };
+	enum { FEW = (CAPACITY - 1) / 2, MANY = FEW + 8 };
+	struct wf_batch few = { 0 }, many = { 0 };
 	weft_fiber *f[MANY];
 	struct rig r;
 
 	(void)state;
 	rig_open(&r);
 	rig_fibers(&r, f, MANY);
-	for (size_t i = FEW; i-- > 0;)
-		wf_crowd_add(&few, r.thread, f[i]);
-	wf_crowd_wake(&few, r.thread);
+	for (size_t i = 0; i < FEW; i++)
+		wf_batch_add(&few, &f[i]->task);
+	wf_push_all(r.p, &few);
 	assert_int_equal(wf_runq_len(&r.p->runq), FEW);
 	assert_int_equal(wf_inject_len(r.p->inject), 0);
 	for (size_t i = 0; i < FEW; i++)
 		assert_int_equal(local_at(r.p, i), wf_entry_of(&f[i]->task));
-	for (size_t i = MANY; i-- > 0;)
-		wf_crowd_add(&many, r.thread, f[i]);
-	wf_crowd_wake(&many, r.thread);
+	for (size_t i = 0; i < MANY; i++)
+		wf_batch_add(&many, &f[i]->task);
+	wf_push_all(r.p, &many);
 	assert_int_equal(wf_runq_len(&r.p->runq), FEW);
 	assert_int_equal(wf_inject_len(r.p->inject), MANY);
-	for (size_t i = 0; i < MANY; i++) {
-		assert_int_equal(wf_load_rlx(&f[i]->ready_us), CLOCK_US);
-		assert_ptr_equal(f[i]->ahead,
-			i + WF_CROWD_AHEAD < MANY ? f[i + WF_CROWD_AHEAD]
-						  : NULL);
+	for (size_t i = 0; i < MANY; i++)
 		assert_ptr_equal(take_global(r.p->group), &f[i]->task);
-	}
 	rig_close(&r);
 }
 
@@ -224,8 +231,8 @@ static void run_nothing(weft_task *task)
 	(void)task;
 }
 
-/* Coarse tasks, one that sleeps: it is woken for a task, not for a timer. */
-static void nobody_is_woken_for_who_is_due(void **state)
+/* Tasks are coarse: a sleeper is woken for a task, not for a timer. */
+static void expired_timers_wake_no_processor(void **state)
 {
 	struct wf_thread sleeper = { 0 };
 	weft_fiber *f[2];
@@ -235,7 +242,7 @@ static void nobody_is_woken_for_who_is_due(void **state)
 	rig_open(&r);
 	rig_fibers(&r, f, 2);
 	wf_os_self_set(r.thread);
-	wf_store_rlx(&r.p->coarse, WF_COARSE);
+	wf_store_rlx(&r.p->push_flags, WF_PUSH_COARSE);
 	wf_store_rlx(&r.p->mean_ns, 1000000);
 	wf_store_rlx(&r.p[1].thread, &sleeper);
 	r.p[1].bit = 2;
@@ -243,10 +250,10 @@ static void nobody_is_woken_for_who_is_due(void **state)
 	wf_make_due(f[0]);
 	assert_true(local_at(r.p, 0) == wf_entry_of(&f[0]->task));
 	assert_int_equal(wf_load_rlx(&f[0]->ready_us), CLOCK_US);
-	assert_int_equal(wf_load_rlx(&sleeper.word), 0);
+	assert_int_equal(wf_load_rlx(&sleeper.parker.word), 0);
 	wf_make_ready(f[1], WEFT_HINT_DEFAULT);
 	assert_true(local_at(r.p, 1) == wf_entry_of(&f[1]->task));
-	assert_int_equal(wf_load_rlx(&sleeper.word), 1);
+	assert_int_equal(wf_load_rlx(&sleeper.parker.word), 1);
 	wf_store_rlx(&r.p[1].thread, NULL);
 	rig_close(&r);
 }
@@ -263,7 +270,7 @@ static void plain_tasks_can_yield_too(void **state)
 		wf_rt_submit(&r.rt->executor, &task, WEFT_HINT_YIELD), 0);
 	assert_int_equal(wf_load_rlx(&r.p->yielders.count), 1);
 	assert_ptr_equal(wf_yielders_take(r.p), &task);
-	wf_twice_leave(&task); /* as who runs it */
+	wf_resubmit_leave(&task); /* as its runner does */
 	assert_int_equal(
 		wf_rt_submit(&r.rt->executor, &task, WEFT_HINT_NEXT), 0);
 	assert_true(wf_load_rlx(&r.p->slot) == wf_entry_of(&task));
@@ -376,22 +383,6 @@ static void tickets_that_leave_are_claimed(void **state)
 /* ------------------------------------------------------------------------ */
 /* By policy. */
 
-static void set_policy(struct rig *r, weft_policy policy)
-{
-	r->rt->policy = policy;
-	for (uint32_t i = 0; i < GROUPS; i++) {
-		r->rt->groups[i].policy = policy;
-		if (wf_policy_is_apart(&policy))
-			wf_store_rlx(&r->p[i].coarse, WF_APART);
-		if (wf_policy_shares(&policy)) {
-			wf_store_rlx(&r->p[i].shared, true);
-			wf_store_rlx(&r->p[i].open, true);
-		}
-		if (policy.lifo == WEFT_LIFO_OFF)
-			wf_store_rlx(&r->p[i].slot, WF_SLOT_SHUT);
-	}
-}
-
 static void one_is_sent_away_where_the_policy_says_so(void **state)
 {
 	(void)state;
@@ -400,8 +391,7 @@ static void one_is_sent_away_where_the_policy_says_so(void **state)
 		weft_fiber *f[2 * CAPACITY];
 		struct rig r;
 
-		rig_open(&r);
-		set_policy(&r,
+		rig_open_policy(&r,
 			(weft_policy){
 				.offload = WEFT_OFFLOAD_ONE, .local = local });
 		rig_fibers(&r, f, 2 * CAPACITY);
@@ -427,8 +417,7 @@ static void without_a_slot_next_is_behind_the_others(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	set_policy(&r, (weft_policy){ .lifo = WEFT_LIFO_OFF });
+	rig_open_policy(&r, (weft_policy){ .lifo = WEFT_LIFO_OFF });
 	rig_fibers(&r, f, 3);
 	wf_os_self_set(r.thread);
 	for (int i = 0; i < 3; i++)
@@ -436,25 +425,22 @@ static void without_a_slot_next_is_behind_the_others(void **state)
 			f[i], i == 1 ? WEFT_HINT_DEFAULT : WEFT_HINT_NEXT);
 	for (size_t i = 0; i < 3; i++)
 		assert_true(local_at(r.p, i) == wf_entry_of(&f[i]->task));
-	assert_true(wf_load_rlx(&r.p->slot) == WF_SLOT_SHUT);
+	assert_true(wf_load_rlx(&r.p->slot) == 0);
 	assert_int_equal(wf_proc_backlog(r.p), 3);
 	rig_close(&r);
 }
 
-/* Whatever the hint, all wait in one queue; the slot is no queue. */
-static void where_all_is_global_nothing_waits_here(void **state)
+/* Whatever the hint, all wait in the global queue, but for the slot's. */
+static void with_a_global_queue_no_task_waits_in_a_local_one(void **state)
 {
-	struct wf_bounded_cell cells[2];
-
 	(void)state;
 	for (uint32_t q = WEFT_QUEUE_GLOBAL; q <= WEFT_QUEUE_BOUNDED; q++) {
 		struct wf_batch out = { 0 };
 		weft_fiber *f[5];
 		struct rig r;
 
-		rig_open(&r);
-		set_policy(&r, (weft_policy){ .queue = q });
-		wf_bounded_init(&r.rt->groups->bounded, cells, 2);
+		rig_open_policy(&r,
+			(weft_policy){ .queue = q, .bounded_capacity = 2 });
 		rig_fibers(&r, f, 5);
 		wf_os_self_set(r.thread);
 		wf_make_ready(f[0], WEFT_HINT_DEFAULT);
@@ -480,16 +466,15 @@ static void where_all_is_global_nothing_waits_here(void **state)
 	}
 }
 
-/* No ticket goes to a queue of all: it is redeemed, or dropped. */
-static void tickets_are_redeemed_where_all_is_global(void **state)
+/* No ticket goes to the global queue: it is redeemed, or dropped. */
+static void with_a_global_queue_tickets_are_redeemed(void **state)
 {
 	uint32_t dead = WF_FIBER_LIVE | 0x300, fresh = dead | WF_FIBER_FRESH;
 	weft_fiber *f[2];
 	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	set_policy(&r, (weft_policy){ .queue = WEFT_QUEUE_GLOBAL });
+	rig_open_policy(&r, (weft_policy){ .queue = WEFT_QUEUE_GLOBAL });
 	rig_fibers(&r, f, 2);
 	wf_store_rlx(&f[0]->state, dead);
 	wf_store_rlx(&f[1]->state, fresh);
@@ -509,8 +494,7 @@ static void without_locks_yielders_go_to_the_own_inbox(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	set_policy(&r, (weft_policy){ .locks = WEFT_LOCKS_NONE });
+	rig_open_policy(&r, (weft_policy){ .locks = WEFT_LOCKS_NONE });
 	rig_fibers(&r, f, CAPACITY + 2);
 	wf_os_self_set(r.thread);
 	wf_make_ready(f[0], WEFT_HINT_YIELD);
@@ -531,20 +515,21 @@ static void without_locks_yielders_go_to_the_own_inbox(void **state)
 /* From outside: by the form of the queue, and counted there. */
 static void from_outside_all_go_where_the_policy_says(void **state)
 {
-	struct wf_bounded_cell cells[2];
 	weft_fiber *f[3];
 	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	set_policy(&r, (weft_policy){ .queue = WEFT_QUEUE_BOUNDED });
-	wf_bounded_init(&r.rt->groups->bounded, cells, 2);
+	rig_open_policy(&r,
+		(weft_policy){ .queue = WEFT_QUEUE_BOUNDED,
+			.bounded_capacity = 2 });
 	rig_fibers(&r, f, 3);
 	for (int i = 0; i < 3; i++)
 		wf_make_ready(f[i], WEFT_HINT_NEXT);
 	assert_int_equal(wf_bounded_len(&r.rt->groups->bounded), 2);
 	assert_int_equal(wf_load_rlx(&r.rt->outside.overflows), 1);
-	set_policy(&r, (weft_policy){ .locks = WEFT_LOCKS_NONE });
+	rig_close(&r);
+	rig_open_policy(&r, (weft_policy){ .locks = WEFT_LOCKS_NONE });
+	rig_fibers(&r, f, 1);
 	wf_make_ready(f[0], WEFT_HINT_NEXT);
 	assert_false(wf_inbox_is_empty(&r.p->inbox));
 	rig_close(&r);
@@ -560,8 +545,7 @@ static void a_queue_with_a_mutex_is_filled_under_it(void **state)
 	struct rig r;
 
 	(void)state;
-	rig_open(&r);
-	set_policy(&r, (weft_policy){ .local = WEFT_LOCAL_MUTEX });
+	rig_open_policy(&r, (weft_policy){ .local = WEFT_LOCAL_MUTEX });
 	rig_fibers(&r, f, 3 * CAPACITY);
 	/* Full of dead tickets: they are not sifted, but dropped as they go. */
 	fill_with_tickets(&r, f, CAPACITY);
@@ -605,8 +589,8 @@ int main(void)
 		cmocka_unit_test(from_inside_the_hint_decides),
 		cmocka_unit_test(from_outside_all_go_to_the_global_queue),
 		cmocka_unit_test(another_runtime_is_outside),
-		cmocka_unit_test(a_crowd_goes_where_there_is_room),
-		cmocka_unit_test(nobody_is_woken_for_who_is_due),
+		cmocka_unit_test(a_batch_goes_where_there_is_room),
+		cmocka_unit_test(expired_timers_wake_no_processor),
 		cmocka_unit_test(plain_tasks_can_yield_too),
 		cmocka_unit_test(groups_with_sleepers_come_first),
 		cmocka_unit_test(a_full_queue_sends_its_older_half_away),
@@ -614,8 +598,9 @@ int main(void)
 		cmocka_unit_test(tickets_that_leave_are_claimed),
 		cmocka_unit_test(one_is_sent_away_where_the_policy_says_so),
 		cmocka_unit_test(without_a_slot_next_is_behind_the_others),
-		cmocka_unit_test(where_all_is_global_nothing_waits_here),
-		cmocka_unit_test(tickets_are_redeemed_where_all_is_global),
+		cmocka_unit_test(
+			with_a_global_queue_no_task_waits_in_a_local_one),
+		cmocka_unit_test(with_a_global_queue_tickets_are_redeemed),
 		cmocka_unit_test(without_locks_yielders_go_to_the_own_inbox),
 		cmocka_unit_test(from_outside_all_go_where_the_policy_says),
 		cmocka_unit_test(a_queue_with_a_mutex_is_filled_under_it),

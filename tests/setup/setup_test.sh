@@ -94,25 +94,25 @@ run 1 0 'valgrind qemu-user' WEFT_NO_INSTALL=1 test
 said '^  valgrind '
 ! grep -q qemu "$tmp/output" || die 'test: asks for packages of all'
 
-# What weft can do without is no failure.
+# A missing optional package is not a failure.
 run 0 0 'libmimalloc-dev' WEFT_NO_INSTALL=1 run
 said '(optional)'
 
-# Only who installs, or tests, needs python3; who installs can do without.
+# install and test name python3; for install it is optional.
 run 0 0 'python3' WEFT_NO_INSTALL=1 run
 [[ ! -s $tmp/output ]] || die 'run: asks for python3'
 run 0 0 'python3' WEFT_NO_INSTALL=1 install
 said '^  python3 .*manual pages (optional)$'
 run 1 0 'python3' WEFT_NO_INSTALL=1 test
 
-# Root installs what is missing, and nothing else, after one update.
+# Root installs the missing packages, and no others, after one update.
 get='apt-get -q -o Dpkg::Use-Pty=0'
 run 0 0 'cmake g++' test
 said '^  g++ '
 did "$get update
 $get install -y --no-install-recommends cmake g++"
 
-# Others by sudo.
+# Other users install by sudo.
 run 0 1000 'make' run
 did "sudo
 $get update
@@ -138,7 +138,7 @@ run 0 0 '' run
 run 0 0 '' install
 said '^  python3 .*(optional)$'
 
-# Anything else is a mistake.
+# An unknown group is a mistake.
 run 2 0 '' everything
 said usage
 

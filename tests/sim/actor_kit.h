@@ -17,10 +17,8 @@
 #include <errno.h>
 
 #include "os/os.h"
-#include "sim/fiber_kit.h"
+#include "sim/play_kit.h"
 #include "sim/scenario.h"
-
-enum { ACTORS = 4 };
 
 #define LATER ((weft_time)1 << 21)
 
@@ -44,23 +42,9 @@ static struct {
 
 typedef void act(void);
 
-static inline void *fiber_main(void *arg)
-{
-	weft_fiber *self = weft_self();
-
-	((act *)arg)();
-	duo_check_here(self);
-	return NULL;
-}
-
-static inline void thread_main(void *arg)
+static inline void act_main(void *arg)
 {
 	((act *)arg)();
-}
-
-static inline bool is_fiber(unsigned i)
-{
-	return s.flags >> i & 1;
 }
 
 static inline void begin(void *flags)
@@ -73,36 +57,15 @@ static inline void begin(void *flags)
 /* All of them, from start to end. */
 static inline void play(unsigned n, act *const acts[])
 {
-	int thread[ACTORS] = { 0 };
+	struct play p = { .fibers = s.flags & FIBERS,
+		.second = 6,
+		.duo = DUO_COARSE,
+		.act = act_main };
 
-	if (s.flags & FIBERS)
-		duo_open(DUO_COARSE);
 	for (unsigned i = 0; i < n; i++)
-		if (is_fiber(i))
-			s.fiber[i] = duo_handle(
-				i == 1 || i == 2, fiber_main, acts[i]);
-	if (s.flags & FIBERS)
-		duo_start();
-	for (unsigned i = 0; i < n; i++)
-		if (!is_fiber(i))
-			thread[i] = duo_thread(thread_main, acts[i], "actor");
-	if (s.flags & FIBERS)
-		duo_join();
-	for (unsigned i = 0; i < n; i++)
-		if (!is_fiber(i))
-			(void)weft_sim_join(thread[i]);
-	for (unsigned i = 0; i < n; i++)
-		if (is_fiber(i))
-			weft_detach(s.fiber[i]);
-	if (s.flags & FIBERS)
-		duo_close();
+		p.actor[i].arg = (void *)acts[i];
+	play_all(&p, n, s.fiber);
 }
-
-#define PLAY(...)                                           \
-	do {                                                \
-		static act *const acts[] = { __VA_ARGS__ }; \
-		play(sizeof(acts) / sizeof(acts[0]), acts); \
-	} while (0)
 
 /* The deadline of the first. */
 static inline weft_time by(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/conserve_kit.c - what the queues look like when nobody can run.
+ * tests/sim/conserve_kit.c - no task waits in the queues of a sleeper.
  */
 #include "sim/conserve_kit.h"
 
@@ -13,7 +13,7 @@
 
 enum { WATCHED_MAX = 4 };
 
-/* As new in each run. */
+/* Every run begins with zeroes. */
 static struct weft_rt *watched[WATCHED_MAX];
 
 static void replace(struct weft_rt *old, struct weft_rt *with)
@@ -42,7 +42,7 @@ static void check_group(struct wf_group *g, uint32_t number)
 	uint64_t sleeping = wf_load_rlx(&g->sleeping);
 
 	weft_sim_assert(wf_load_rlx(&g->searching) == 0,
-		"nobody runs, and searching is 0x%x in group %u",
+		"no thread runs, and searching is 0x%x in group %u",
 		(unsigned)wf_load_rlx(&g->searching), number);
 	weft_sim_assert(sleeping != g->all || wf_global_len(g) == 0,
 		"all of group %u sleep, and %zu tasks are in its global queue",

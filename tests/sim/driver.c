@@ -596,7 +596,8 @@ static void replay_one(const struct options *o, struct totals *totals)
 		setenv("WEFT_SIM_LOG", o->log, 1);
 	result = replay(o, o->replay, s, totals);
 	if (result < 0)
-		refuse("'%s' is no token; one is name:mode:seed:params:build",
+		refuse("'%s' is not a token, which is "
+		       "name:mode:seed:params:build",
 			o->replay);
 	printf("%s: %s\n", s->name, result ? "it fails" : "it passes");
 	totals->scenarios++;
@@ -619,7 +620,7 @@ static void check_token(const struct options *o, const char *token,
 	result = replay(o, token, s, totals);
 	if (result != 0)
 		printf("%s:%u: %s: %s\n", o->tokens, line, s->name,
-			result > 0 ? "it fails again" : "this is no token");
+			result > 0 ? "it fails again" : "this is not a token");
 }
 
 static void check_tokens(const struct options *o, struct totals *totals)

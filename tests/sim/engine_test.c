@@ -44,7 +44,7 @@ static void deadlock_names_the_threads(void **state)
 	(void)state;
 	kit_breaks(sleep_for_ever, 0, "deadlock", &r);
 	kit_says(r.message,
-		"nobody can run: 0 (main) is joining; "
+		"no thread can run: 0 (main) is joining; "
 		"1 (left) is asleep; 2 (right) is asleep");
 }
 
@@ -85,7 +85,7 @@ static void livelock_is_found_by_steps(void **state)
 	(void)state;
 	o.steps = 500;
 	kit_fails(&o, crosswise, NULL, "livelock", &r);
-	kit_says(r.message, "no end after 500 steps");
+	kit_says(r.message, "not ended after 500 steps");
 }
 
 static void few_steps(void *arg)
@@ -165,7 +165,7 @@ static void a_lock_is_not_lock_free(void **state)
 	(void)state;
 	o.steps = 500;
 	kit_fails(&o, spin_locks, NULL, "progress", &r);
-	kit_says(r.message, "the others find no end in 500 steps while thread");
+	kit_says(r.message, "the other threads do not end within 500 steps");
 	kit_fails(&o, lock_twice, NULL, "progress", &r);
 	kit_says(r.message, "sleeps until");
 	kit_says(r.message, "which was stopped");

@@ -90,7 +90,7 @@ same "$tmp/again" "$tmp/found" ||
 expect 1 ': deadlock: ' "$weft" sim --replay "$replay" --shrink "$buggy"
 [ "$(token shrunk)" = "$shrunk" ] ||
 	wrong "--shrink gives '$(token shrunk)', not '$shrunk'"
-expect 2 'is no token' "$weft" sim "$buggy" --replay nonsense
+expect 2 'is not a token' "$weft" sim "$buggy" --replay nonsense
 
 # What --log wrote is a token too.
 expect 1 ': deadlock: ' "$weft" sim --log "$tmp/log" "$buggy"

@@ -4,11 +4,11 @@
  * fibers that are on no runtime.
  *
  * The DESK holds a few tasks, and simulated threads that serve it run them.  It
- * orders what an executor must order and little more: what came before a submit
+ * orders as much as an executor must and little more: all before a submit
  * happens before the task runs.
  *
  *	desk_open(&desk, n);		n calls of desk_leave end it
- *	desk_root(&desk, fn, arg);	a fiber that nobody joins
+ *	desk_root(&desk, fn, arg);	a detached fiber
  *	desk_run(&desk, 2);		the caller and one more thread serve it
  *
  * It must stay until all that submit to it have returned.
@@ -27,6 +27,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "os/os.h"
+#include "exec/exec.h"
 #include "exec/foreign.h"
 #include "sim/fiber_kit.h"
 
@@ -38,11 +39,11 @@ struct desk {
 	_Atomic(weft_task *) slot[DESK_SLOTS];
 	_Atomic(uint32_t) word;		/* futex: submits, and the end */
 	_Atomic(bool) over;
-	_Atomic(uint32_t) left;		/* who has not left */
+	_Atomic(uint32_t) left;		/* calls of desk_leave to come */
 	bool refuses;			/* sometimes */
 };
 
-/* What is on the stack of the simulated thread that serves. */
+/* An address on the stack of the simulated thread that serves. */
 static _Thread_local const char *desk_frame;
 
 static wf_noinline wf_maybe_unused const char *desk_frame_here(void)
@@ -62,7 +63,7 @@ static inline int desk_submit(weft_executor *e, weft_task *t, weft_hint hint)
 	for (unsigned i = 0; !wf_cas_rel(&d->slot[i % DESK_SLOTS], &none, t);
 		i++)
 		none = NULL;
-	/* [pair: desk.word] Who sees this finds it. */
+	/* [pair: desk.word] A server that sees this finds the task. */
 	(void)wf_add_rel(&d->word, 1);
 	(void)wf_os_futex_wake(&d->word, 1);
 	return 0;
@@ -83,7 +84,7 @@ static inline void desk_end(struct desk *d)
 	(void)wf_os_futex_wake(&d->word, UINT32_MAX);
 }
 
-/* Somebody is through; after the last one those who serve go. */
+/* One user is through; after the last the servers end. */
 static inline void desk_leave(struct desk *d)
 {
 	if (wf_sub_rlx(&d->left, 1) == 1)
@@ -102,14 +103,14 @@ static inline weft_task *desk_take(struct desk *d)
 	return NULL;
 }
 
-/* Run what there is, until the end, in one visit. */
+/* Run all tasks, until the end, in one foreign run. */
 static inline void desk_serve(void *arg)
 {
 	struct desk *d = arg;
 	struct wf_thread v;
 
 	desk_frame = (const char *)&v;
-	wf_visit_begin(&v, d->as);
+	wf_foreign_begin(&v, d->as);
 	for (;;) {
 		/* [pair: desk.word] */
 		uint32_t seen = wf_load_acq(&d->word);
@@ -122,7 +123,7 @@ static inline void desk_serve(void *arg)
 		else
 			(void)wf_os_futex_wait(&d->word, seen, INT64_MAX);
 	}
-	wf_visit_end(&v);
+	wf_foreign_end(&v);
 }
 
 /* The caller and one thread less than that, until the end. */
@@ -144,7 +145,7 @@ static inline weft_fiber *spawn_on(
 	weft_fiber *f = NULL;
 	int err = weft_spawn(&f, &attr, fn, arg);
 
-	weft_sim_assert(err == 0, "a fiber abroad was not spawned: %d", err);
+	weft_sim_assert(err == 0, "a foreign fiber was not spawned: %d", err);
 	return f;
 }
 
@@ -155,7 +156,7 @@ static inline void desk_root(struct desk *d, void *(*fn)(void *), void *arg)
 
 /*
  * In a fiber on a desk, after whatever may have switched: the library believes
- * in a visitor of this thread, with this fiber and on its stack.
+ * in a stand-in of this thread, with this fiber and on its stack.
  */
 static wf_noinline wf_maybe_unused void desk_check_here(
 	weft_executor *e, weft_fiber *self)
@@ -164,8 +165,8 @@ static wf_noinline wf_maybe_unused void desk_check_here(
 	const char *here = __builtin_frame_address(0);
 	ptrdiff_t far = desk_frame_here() - (const char *)t;
 
-	weft_sim_assert(t != NULL && t->visitor && far > -8192 && far < 8192,
-		"this is the visitor of another thread");
+	weft_sim_assert(t != NULL && t->foreign && far > -8192 && far < 8192,
+		"this is the stand-in of another thread");
 	weft_sim_assert(t->executor == e && self->executor == e,
 		"it runs on another executor");
 	weft_sim_assert(t->current == self && weft_self() == self,
@@ -179,25 +180,25 @@ static wf_noinline wf_maybe_unused void desk_check_here(
 /* ------------------------------------------------------------------------ */
 /* The bodies, by file. */
 
-/* visit_scenarios.c */
-void visit_wake(void *arg);
-void visit_refuse(void *arg);
-void visit_transfer(void *arg);
-void visit_yield(void *arg);
-void visit_family(void *arg);
-void visit_group(void *arg);
-void visit_count(void *arg);
-void visit_join_thread(void *arg);
-void visit_join_deadline(void *arg);
-void visit_join_abroad(void *arg);
-void visit_join_rt(void *arg);
-void visit_joins_rt(void *arg);
-void visit_wake_rt(void *arg);
-void visit_wakes_rt(void *arg);
-void visit_detach(void *arg);
-void home_hold(void *arg);
-void home_faults(void *arg);
-void home_fibers(void *arg);
+/* foreign_scenarios.c */
+void foreign_wake(void *arg);
+void foreign_refuse(void *arg);
+void foreign_transfer(void *arg);
+void foreign_yield(void *arg);
+void foreign_family(void *arg);
+void foreign_group(void *arg);
+void foreign_count(void *arg);
+void foreign_join_thread(void *arg);
+void foreign_join_deadline(void *arg);
+void foreign_join_foreign(void *arg);
+void foreign_join_rt(void *arg);
+void foreign_joins_rt(void *arg);
+void foreign_wake_rt(void *arg);
+void foreign_wakes_rt(void *arg);
+void foreign_detach(void *arg);
+void foreign_pool_hold(void *arg);
+void foreign_pool_faults(void *arg);
+void foreign_pool_fibers(void *arg);
 
 /* strand_scenarios.c */
 void strand_two(void *arg);

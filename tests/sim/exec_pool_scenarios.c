@@ -115,7 +115,7 @@ static void call(void *arg)
 	item_submit(0);
 }
 
-/* What tasks submit is waited for as well. */
+/* Destroy waits for tasks that tasks submit too. */
 void pooled_inside(void *arg)
 {
 	int err;
@@ -160,7 +160,7 @@ static void wakes(void *arg)
 	weft_wake(f, WEFT_HINT_DEFAULT);
 }
 
-/* It goes when its last fiber ends, though who woke that is not back yet. */
+/* It is freed when its last fiber ends, with the waker still in its call. */
 void pooled_fiber(void *arg)
 {
 	int waker;
@@ -208,7 +208,7 @@ static void *yields(void *arg)
 	return arg;
 }
 
-/* From thread to thread, and joined by who then destroys. */
+/* From thread to thread, and joined by the fiber that then destroys. */
 void pooled_yield(void *arg)
 {
 	void *result = NULL;
@@ -313,7 +313,7 @@ static void destroy_when_idle(void)
 	weft_sim_assert(err == 0, "destroy says %d", err);
 }
 
-/* Who ran the last task may not be back yet. */
+/* The runner of the last task may still be in its call. */
 void manual_destroy(void *arg)
 {
 	int runner;
@@ -395,7 +395,7 @@ static void done_inline(void *arg)
 	weft_group_done(&s.group);
 }
 
-/* A fiber goes on in the call of who wakes it, and is joined meanwhile. */
+/* A fiber goes on in its waker's call, and is joined meanwhile. */
 void inline_two(void *arg)
 {
 	void *result = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sim/exec_scenarios.c - the table of scenarios about executors, and
- * about what a runtime can be told to do otherwise.
+ * about runtimes with other policies.
  *
- * Their bodies are in visit_, strand_, exec_pool_, idle_wait_, policy_, abroad_
- * and lockfree_scenarios.c.
+ * Their bodies are in foreign_, strand_, exec_pool_, idle_wait_, policy_,
+ * groups_ and lockfree_scenarios.c.
  */
 #include "sim/scenario.h"
 
@@ -16,7 +16,7 @@
 
 #define COMPLETE(n) .opts.preemptions = (n), .complete = 1
 
-/* As planned; what must hold when nobody can run is looked at. */
+/* As planned; the conditions at rest are checked. */
 #define PLAN(n, f, w, count)                                                \
 	{                                                                   \
 		.name = n, .body = f, .arg = &(struct plan){ w, count, 0 }, \
@@ -39,32 +39,34 @@
 	}
 
 static const struct scenario table[] = {
-	{ .name = "visit/wake", .body = visit_wake },
-	{ .name = "visit/wake-yield",
-		.body = visit_wake,
+	{ .name = "foreign/wake", .body = foreign_wake },
+	{ .name = "foreign/wake-yield",
+		.body = foreign_wake,
 		.arg = NUMBER(WEFT_HINT_YIELD) },
-	{ .name = "visit/refuse", .body = visit_refuse },
-	{ .name = "visit/transfer", .body = visit_transfer },
-	{ .name = "visit/transfer-refused",
-		.body = visit_transfer,
+	{ .name = "foreign/refuse", .body = foreign_refuse },
+	{ .name = "foreign/transfer", .body = foreign_transfer },
+	{ .name = "foreign/transfer-refused",
+		.body = foreign_transfer,
 		.arg = YES },
-	{ .name = "visit/yield", .body = visit_yield },
-	{ .name = "visit/family", .body = visit_family },
-	{ .name = "visit/group", .body = visit_group },
-	{ .name = "visit/count", .body = visit_count },
-	{ .name = "visit/count-joined", .body = visit_count, .arg = YES },
-	{ .name = "visit/join-thread", .body = visit_join_thread },
-	{ .name = "visit/join-deadline", .body = visit_join_deadline },
-	{ .name = "visit/join-abroad", .body = visit_join_abroad },
-	{ .name = "visit/join-far", .body = visit_join_abroad, .arg = YES },
-	{ .name = "visit/join-rt", .body = visit_join_rt },
-	{ .name = "visit/joins-rt", .body = visit_joins_rt },
-	{ .name = "visit/wake-rt", .body = visit_wake_rt },
-	{ .name = "visit/wakes-rt", .body = visit_wakes_rt },
-	{ .name = "visit/detach", .body = visit_detach },
-	{ .name = "home/hold", .body = home_hold, COMPLETE(2) },
-	{ .name = "home/faults", .body = home_faults },
-	{ .name = "home/fibers", .body = home_fibers },
+	{ .name = "foreign/yield", .body = foreign_yield },
+	{ .name = "foreign/family", .body = foreign_family },
+	{ .name = "foreign/group", .body = foreign_group },
+	{ .name = "foreign/count", .body = foreign_count },
+	{ .name = "foreign/count-joined", .body = foreign_count, .arg = YES },
+	{ .name = "foreign/join-thread", .body = foreign_join_thread },
+	{ .name = "foreign/join-deadline", .body = foreign_join_deadline },
+	{ .name = "foreign/join-foreign", .body = foreign_join_foreign },
+	{ .name = "foreign/join-far",
+		.body = foreign_join_foreign,
+		.arg = YES },
+	{ .name = "foreign/join-rt", .body = foreign_join_rt },
+	{ .name = "foreign/joins-rt", .body = foreign_joins_rt },
+	{ .name = "foreign/wake-rt", .body = foreign_wake_rt },
+	{ .name = "foreign/wakes-rt", .body = foreign_wakes_rt },
+	{ .name = "foreign/detach", .body = foreign_detach },
+	{ .name = "foreign-pool/hold", .body = foreign_pool_hold, COMPLETE(2) },
+	{ .name = "foreign-pool/faults", .body = foreign_pool_faults },
+	{ .name = "foreign-pool/fibers", .body = foreign_pool_fibers },
 
 	{ .name = "strand/two", .body = strand_two },
 	{ .name = "strand/three", .body = strand_three },
@@ -122,13 +124,16 @@ static const struct scenario table[] = {
 	PLAN("idle/two-waiters", idle_two_waiters, "ws", 1),
 	PLAN("idle/deadline", idle_deadline, "ws", 1),
 	PLAN("idle/already", idle_already, "ws", 2),
-	PLAN("idle/taken-abroad", idle_taken_abroad, "ws", 2),
-	PLAN("idle/taken-abroad-lock-free", idle_taken_abroad, "lock-free", 2),
-	PLAN("idle/taken-abroad-bounded", idle_taken_abroad, "bounded", 2),
-	PLAN("idle/stolen-abroad", idle_stolen_abroad, "ws", 2),
-	PLAN("idle/stolen-abroad-lock-free", idle_stolen_abroad, "lock-free",
-		2),
-	PLAN("idle/stolen-abroad-mutex", idle_stolen_abroad, "mutex", 2),
+	PLAN("idle/taken-other-group", idle_taken_other_group, "ws", 2),
+	PLAN("idle/taken-other-group-lock-free", idle_taken_other_group,
+		"lock-free", 2),
+	PLAN("idle/taken-other-group-bounded", idle_taken_other_group,
+		"bounded", 2),
+	PLAN("idle/stolen-other-group", idle_stolen_other_group, "ws", 2),
+	PLAN("idle/stolen-other-group-lock-free", idle_stolen_other_group,
+		"lock-free", 2),
+	PLAN("idle/stolen-other-group-mutex", idle_stolen_other_group,
+		"mutex", 2),
 	PLAN("idle/ping", idle_ping, "ws", 2),
 	PLAN("idle/ping-lock-free", idle_ping, "lock-free", 2),
 	PLAN("idle/last-push", idle_last_push, "ws", 2),
@@ -156,7 +161,7 @@ static const struct scenario table[] = {
 	PLAN("policy/need-flare-bounded", policy_need, "bounded,wake-flare", 2),
 	PLAN("policy/need-go-lock-free", policy_need, "lock-free,wake-go", 2),
 	PLAN("policy/need-go-mutex", policy_need, "mutex,wake-go", 2),
-	/* What it is about is rare. */
+	/* The case it tests is rare. */
 	{ .name = "policy/rest-go",
 		.body = policy_rest,
 		.arg = &(struct plan){ "lock-free,wake-go", 2, 0 },
@@ -181,22 +186,22 @@ static const struct scenario table[] = {
 	PLAN("policy/rt-mutex", policy_rt, "mutex", 2),
 	PLAN("policy/rt-lock-free", policy_rt, "lock-free", 2),
 
-	APART("abroad/rt", abroad_rt, "ws", 2),
-	APART("abroad/rt-four", abroad_rt, "ws", 4),
-	APART("abroad/rt-go", abroad_rt, "wake-go", 2),
-	APART("abroad/rt-flare", abroad_rt, "wake-flare", 2),
-	APART("abroad/rt-mutex", abroad_rt, "mutex", 2),
-	APART("abroad/rt-mutex-flare", abroad_rt, "mutex,wake-flare", 2),
-	APART("abroad/rt-fifo", abroad_rt, "global-fifo", 2),
-	APART("abroad/rt-fifo-go", abroad_rt, "global-fifo,wake-go", 2),
-	APART("abroad/rt-bounded", abroad_rt, "bounded", 2),
-	APART("abroad/rt-bounded-flare", abroad_rt, "bounded,wake-flare", 2),
-	APART("abroad/rt-one", abroad_rt,
+	APART("groups/rt", groups_rt, "ws", 2),
+	APART("groups/rt-four", groups_rt, "ws", 4),
+	APART("groups/rt-go", groups_rt, "wake-go", 2),
+	APART("groups/rt-flare", groups_rt, "wake-flare", 2),
+	APART("groups/rt-mutex", groups_rt, "mutex", 2),
+	APART("groups/rt-mutex-flare", groups_rt, "mutex,wake-flare", 2),
+	APART("groups/rt-fifo", groups_rt, "global-fifo", 2),
+	APART("groups/rt-fifo-go", groups_rt, "global-fifo,wake-go", 2),
+	APART("groups/rt-bounded", groups_rt, "bounded", 2),
+	APART("groups/rt-bounded-flare", groups_rt, "bounded,wake-flare", 2),
+	APART("groups/rt-one", groups_rt,
 		"steal-one,take-one,offload-one,no-lifo", 2),
-	APART("abroad/rt-all", abroad_rt, "take-all", 2),
-	APART("abroad/rt-lock-free", abroad_rt, "lock-free", 2),
-	APART("abroad/rt-lock-free-go", abroad_rt, "lock-free,wake-go", 2),
-	APART("abroad/rt-lock-free-flare", abroad_rt, "lock-free,wake-flare",
+	APART("groups/rt-all", groups_rt, "take-all", 2),
+	APART("groups/rt-lock-free", groups_rt, "lock-free", 2),
+	APART("groups/rt-lock-free-go", groups_rt, "lock-free,wake-go", 2),
+	APART("groups/rt-lock-free-flare", groups_rt, "lock-free,wake-flare",
 		2),
 
 	STOP("lockfree/outside", lockfree_outside, "lock-free"),

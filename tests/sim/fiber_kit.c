@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/fiber_kit.c - the parts of a runtime, put together by hand.
+ * tests/sim/fiber_kit.c - a runtime that is assembled, and not started.
  */
 #include "sim/fiber_kit.h"
 
 #include <errno.h>
 
 #include "base/units.h"
+#include "idle/wake.h"
 #include "os/os.h"
+#include "rt/assemble.h"
 #include "sched/idle.h"
 #include "sched/run.h"
-#include "sched/submit.h"
-#include "idle/wake.h"
 #include "sim/conserve_kit.h"
+#include "support/agenda.h"
 
 #define DUO_STACK_BYTES (16 * WF_KIB)
 #define DUO_LOOPS 4 /* credits that processors have */
 
-/* As it was before each run. */
+/* Every run begins with zeroes. */
 static struct duo the_duo;
 struct duo *const duo = &the_duo;
 
@@ -53,110 +54,92 @@ void duo_pause(void)
 
 void duo_await(_Atomic(uint32_t) *word, uint32_t value)
 {
-	/* [pair: duo.await] What was done before it was stored. */
+	/* [pair: duo.await] What the other did before its store is seen. */
 	while (wf_load_acq(word) < value)
 		duo_pause();
 }
 
 /* ------------------------------------------------------------------------ */
-/* Opening: as sched/runtime.c does it, but smaller. */
+/* Opening. */
 
 static uint32_t group_size(unsigned flags)
 {
 	return flags & DUO_GROUPS ? 1 : DUO_WORKERS;
 }
 
-static void open_rt(struct weft_rt *rt, unsigned flags)
+static void assemble(struct weft_rt *rt, unsigned flags)
 {
-	const struct wf_stack_config none = { 0 };
+	int err;
 
-	rt->executor.submit = wf_rt_submit;
 	rt->config = (weft_config){ .workers = DUO_WORKERS,
 		.group_size = group_size(flags),
+		.stack_bytes = DUO_STACK_BYTES,
 		.local_capacity = 4,
+		.global_tick = 3,
 		.lifo_budget = 2,
 		.steal_rounds = 1,
 		.coop_budget = flags & DUO_HASTY ? 2 : 64,
 		.max_threads = DUO_WORKERS };
-	rt->global_tick = 3;
-	rt->groups = duo->group;
-	rt->procs = duo->proc;
-	rt->group_count = DUO_WORKERS / group_size(flags);
-	rt->proc_count = DUO_WORKERS;
+	wf_rt_derive(rt);
 	rt->membarrier = flags & DUO_FENCED;
-	/* There are as many as there may be: a wake starts no other. */
+	rt->linger_ns = INT64_MAX;
+	err = wf_rt_assemble(rt);
+	weft_sim_assert(err == 0, "there is no memory for the runtime");
+	/* The limit of threads is reached: a wake starts none. */
 	wf_store_rlx(&rt->threads, DUO_WORKERS);
-	wf_stack_pool_open(&rt->stacks, &none);
-	rt->cls = (uint8_t)wf_stack_pool_class(&rt->stacks, DUO_STACK_BYTES);
-	rt->promised = rt->stacks.store[rt->cls].shape.promised;
-	/* Magazines of one: every second stack goes through the depot. */
-	rt->stacks.store[rt->cls].shape.batch = 1;
-	rt->stacks.caches = DUO_WORKERS + 1;
+	duo->group = rt->groups;
+	duo->proc = rt->procs;
 }
 
-/* Of the one class there is. */
-static void open_stacks(struct wf_stack_cache *c)
+/* Magazines of one: every second stack goes through the depot. */
+static void shrink_magazines(struct wf_stack_cache *c)
 {
 	struct wf_stack_shelf *shelf = &c->shelf[duo->rt.cls];
 
-	c->pool = &duo->rt.stacks;
 	shelf->full = 1;
 	shelf->credits_max = 2;
 }
 
-static void close_stacks(struct wf_stack_cache *c)
+static void open_stacks(struct weft_rt *rt)
 {
-	struct wf_stack_shelf *shelf = &c->shelf[duo->rt.cls];
+	int err;
 
-	wf_stack_pool_collect(c->pool, &shelf->now);
-	wf_stack_pool_collect(c->pool, &shelf->other);
-	weft_sim_assert(shelf->credits == 0, "credits in a cache of stacks");
-	wf_stack_pool_leave(c->pool);
+	rt->stacks.store[rt->cls].shape.batch = 1;
+	for (unsigned i = 0; i < DUO_WORKERS; i++)
+		shrink_magazines(&duo->proc[i].stacks);
+	shrink_magazines(&rt->outside.stacks);
+	err = wf_stack_pool_promise(&rt->stacks, rt->cls, DUO_LOOPS);
+	weft_sim_assert(err == 0, "there are no stacks");
 }
 
-static void open_proc(struct wf_proc *p, unsigned i, unsigned flags)
+static void open_proc(struct wf_proc *p, struct wf_thread *t, unsigned flags)
 {
-	bool coarse = flags & DUO_COARSE, fenced = flags & DUO_FENCED;
+	bool coarse = flags & DUO_COARSE;
 
-	p->group = &duo->group[i / group_size(flags)];
-	p->inject = &p->group->inject;
-	p->bit = (uint64_t)1 << i % group_size(flags);
-	p->id = 0; /* the thread of the first one stays, however idle */
-	p->pause = 3;
-	wf_random_seed(&p->random, i + 1);
-	wf_runq_init(&p->runq, duo->slots[i], 4);
-	open_stacks(&p->stacks);
-	wf_store_rlx(&p->coarse, coarse);
+	agenda_set(p, 3, 3);
+	wf_store_rlx(&p->push_flags, coarse);
 	wf_store_rlx(&p->mean_ns, coarse ? WF_NS_PER_S : 0);
-	wf_store_rlx(&p->shared, !fenced);
-	wf_store_rlx(&p->open, !fenced);
-	wf_store_rlx(&p->thread, &duo->thread[i]);
+	wf_store_rlx(&p->thread, t);
 	wf_proc_clock(p, wf_os_now_ns());
+	t->rt = &duo->rt;
+	t->proc = p;
+	t->budget_full = duo->rt.config.coop_budget;
 }
 
-static void open_group(uint32_t i, unsigned flags)
+static void open_group(struct wf_group *g, unsigned flags)
 {
-	struct wf_group *g = &duo->group[i];
-	uint32_t size = group_size(flags);
-
-	*g = (struct wf_group){ .rt = &duo->rt,
-		.procs = &duo->proc[i * size],
-		.count = size,
-		.all = UINT64_MAX >> (64 - size),
-		.max_searchers = 1,
-		.share_always = !(flags & DUO_FENCED) };
+	wf_store_rlx(&g->sleeping, 0);
 	wf_store_rlx(&g->coarse, flags & DUO_COARSE);
 	wf_store_rlx(&g->wake_ns, 1);
 }
 
-/* Two full magazines for every cache: there is little to do without them. */
+/* Two full magazines for every cache: most scenarios need no more. */
 static void open_fibers(struct weft_rt *rt)
 {
 	struct wf_fiber_cache *to[] = { &duo->proc[0].fibers,
 		&duo->proc[1].fibers, &rt->outside.fibers };
 	struct wf_fiber_cache some = { 0 };
 
-	wf_fiber_pool_open(&rt->fibers, rt, &rt->stacks, rt->cls);
 	for (unsigned i = 0; i < DUO_WORKERS + 1; i++) {
 		for (unsigned n = 0; n < 2 * WF_FIBER_BATCH; n++) {
 			weft_fiber *f = wf_fiber_take(&some, &rt->fibers);
@@ -170,22 +153,13 @@ static void open_fibers(struct weft_rt *rt)
 void duo_open(unsigned flags)
 {
 	struct weft_rt *rt = &duo->rt;
-	int err;
 
-	open_rt(rt, flags);
+	assemble(rt, flags);
 	for (uint32_t i = 0; i < rt->group_count; i++)
-		open_group(i, flags);
-	for (unsigned i = 0; i < DUO_WORKERS; i++) {
-		struct wf_thread *t = &duo->thread[i];
-
-		open_proc(&duo->proc[i], i, flags);
-		t->rt = rt;
-		t->proc = &duo->proc[i];
-		t->budget_full = rt->config.coop_budget;
-	}
-	open_stacks(&rt->outside.stacks);
-	err = wf_stack_pool_promise(&rt->stacks, rt->cls, DUO_LOOPS);
-	weft_sim_assert(err == 0, "there are no stacks");
+		open_group(&duo->group[i], flags);
+	for (unsigned i = 0; i < DUO_WORKERS; i++)
+		open_proc(&duo->proc[i], &duo->thread[i], flags);
+	open_stacks(rt);
 	open_fibers(rt);
 	conserve_watch(rt);
 }
@@ -193,7 +167,7 @@ void duo_open(unsigned flags)
 /* ------------------------------------------------------------------------ */
 /* Running. */
 
-/* Whoever sleeps looks again. */
+/* Sleepers look again. */
 static void wake_all(void)
 {
 	/* [pair: park.sleep] A processor that parks after this sees quit. */
@@ -202,7 +176,7 @@ static void wake_all(void)
 		wf_wake_all(&duo->group[i]);
 }
 
-/* As end_threads does. */
+/* Like end_threads (rt/runtime.c). */
 static void quit(void)
 {
 	wf_store_rlx(&duo->rt.quit, true);
@@ -214,7 +188,7 @@ static void *root_main(void *arg)
 	struct duo_root *root = arg;
 	void *result = root->fn(root->arg);
 
-	/* [pair: duo.left] All that was done is seen by who ends it. */
+	/* [pair: duo.left] The last root sees what the others did. */
 	if (wf_sub_acqrel(&duo->left, 1) == 1)
 		quit();
 	return result;
@@ -246,7 +220,7 @@ void duo_root(unsigned i, void *(*fn)(void *), void *arg)
 	weft_detach(duo_handle(i, fn, arg));
 }
 
-/* As thread_main does. */
+/* Like thread_main (sched/threads.c). */
 static void worker(void *arg)
 {
 	struct wf_thread *t = arg;
@@ -263,7 +237,7 @@ static void worker(void *arg)
 		wf_stack_give(&p->stacks, t->spent);
 	}
 	wf_os_self_set(NULL);
-	/* As stop does when a thread has ended. */
+	/* Like stop when a thread has ended. */
 	wake_all();
 }
 
@@ -326,7 +300,7 @@ wf_noinline void duo_scribble(void)
 /* ------------------------------------------------------------------------ */
 /* Closing. */
 
-/* As fiber/fiber.h has it: what is left of an earlier life in a free one. */
+/* A free descriptor keeps of its earlier life what fiber/fiber.h says. */
 static void check_free(weft_fiber *f, void *arg)
 {
 	(void)arg;
@@ -340,6 +314,12 @@ static void check_free(weft_fiber *f, void *arg)
 		"a free descriptor is not clean");
 }
 
+static void check_stacks(struct wf_stack_cache *c)
+{
+	weft_sim_assert(c->shelf[duo->rt.cls].credits == 0,
+		"credits in a cache of stacks");
+}
+
 static void close_fibers(struct weft_rt *rt)
 {
 	wf_fiber_pool_walk(&rt->fibers, check_free, NULL);
@@ -349,13 +329,12 @@ static void close_fibers(struct weft_rt *rt)
 	weft_sim_assert(rt->stacks.store[rt->cls].promised == DUO_LOOPS,
 		"%zu credits are lost",
 		rt->stacks.store[rt->cls].promised - DUO_LOOPS);
-	wf_fiber_pool_close(&rt->fibers);
 }
 
-static void close_proc(struct wf_proc *p)
+static void check_proc(struct wf_proc *p)
 {
-	weft_sim_assert(wf_proc_backlog(p) == 0, "something is left to run");
-	close_stacks(&p->stacks);
+	weft_sim_assert(wf_proc_backlog(p) == 0, "a task is left in a queue");
+	check_stacks(&p->stacks);
 }
 
 void duo_close(void)
@@ -366,23 +345,23 @@ void duo_close(void)
 	weft_sim_assert(wf_rt_fibers(rt) == 0, "%d fibers have not ended",
 		(int)wf_rt_fibers(rt));
 	weft_sim_assert(wf_load_rlx(&rt->outside.callers) == 0,
-		"somebody is still in a call from outside");
+		"a caller is still in a call from outside");
 	for (uint32_t i = 0; i < rt->group_count; i++)
 		weft_sim_assert(wf_inject_len(&duo->group[i].inject) == 0,
-			"something is left in the global queue of group %u", i);
+			"a task is left in the global queue of group %u", i);
 	close_fibers(rt);
 	for (unsigned i = 0; i < DUO_WORKERS; i++)
-		close_proc(&duo->proc[i]);
-	close_stacks(&rt->outside.stacks);
+		check_proc(&duo->proc[i]);
+	check_stacks(&rt->outside.stacks);
 	wf_stack_pool_release(&rt->stacks, rt->cls, DUO_LOOPS);
 	whole = wf_stack_pool_check(&rt->stacks);
 	weft_sim_assert(whole, "the pool of stacks is broken");
-	wf_stack_pool_close(&rt->stacks);
 	conserve_forget(rt);
+	wf_rt_disassemble(rt);
 }
 
 /* ------------------------------------------------------------------------ */
-/* The whole of it. */
+/* A started runtime. */
 
 weft_rt *duo_rt_start(void)
 {
@@ -399,7 +378,7 @@ weft_rt *duo_rt_start(void)
 		return NULL;
 	for (uint32_t i = 0; i < rt->proc_count; i++) {
 		wf_store_rlx(&rt->procs[i].mean_ns, WF_NS_PER_S);
-		wf_store_rlx(&rt->procs[i].coarse, true);
+		wf_store_rlx(&rt->procs[i].push_flags, true);
 	}
 	wf_store_rlx(&rt->groups->coarse, true);
 	conserve_watch(rt);
@@ -416,7 +395,7 @@ void duo_rt_stop(weft_rt *rt)
 
 bool duo_publish(struct weft_awaiter *a, weft_fiber *f)
 {
-	/* [pair: duo.box] The fiber as it is now, for who wakes it. */
+	/* [pair: duo.box] The waker sees the fiber as it is now. */
 	wf_store_rel(wf_container_of(a, struct duo_post, awaiter)->box, f);
 	return true;
 }

@@ -4,9 +4,9 @@
  * fibers.
  *
  * A runtime that starts and stops takes a thousand points, of which a scenario
- * is about twenty.  So most of them use the parts without the whole: groups,
- * processors, pools and queues are filled in by hand, and two simulated threads
- * run the loop.  There is no monitor; nobody starts or ends a thread.
+ * is about twenty.  So most of them use the parts without the whole: a runtime
+ * that is assembled but not started, and two simulated threads that run the
+ * loop.  The monitor does not run; no thread starts or ends.
  *
  *	duo_open(flags);
  *	duo_root(0, fn, arg);		begins on the first worker
@@ -14,7 +14,7 @@
  *	duo_run();			until all roots have ended
  *	duo_close();			nothing may be left
  *
- * Everything that is in it is new in each run.
+ * Every run begins with all of it zero.
  */
 #ifndef WEFT_TESTS_SIM_FIBER_KIT_H
 #define WEFT_TESTS_SIM_FIBER_KIT_H
@@ -31,8 +31,8 @@
 #include "sched/runtime.h"
 #include "sched/thread.h"
 
-#define DUO_COARSE 1u	/* what waits may be stolen, and is worth a wake */
-#define DUO_FENCED 2u	/* queues are the holder's alone, until a thief comes */
+#define DUO_COARSE 1u	/* tasks are coarse: thieves and wakes pay */
+#define DUO_FENCED 2u	/* a queue is its holder's until a thief opens it */
 
 #define DUO_HASTY 4u	/* fibers give way after two calls */
 #define DUO_GROUPS 8u	/* each worker is a group of its own */
@@ -47,10 +47,9 @@ struct duo_root {
 
 struct duo {
 	struct weft_rt rt;
-	struct wf_group group[DUO_WORKERS];	/* one, unless DUO_GROUPS */
-	struct wf_proc proc[DUO_WORKERS];
+	struct wf_group *group;		/* of rt: one, unless DUO_GROUPS */
+	struct wf_proc *proc;		/* of rt */
 	struct wf_thread thread[DUO_WORKERS];
-	_Atomic(wf_entry) slots[DUO_WORKERS][4];
 	weft_task *first[DUO_WORKERS];
 	struct duo_root root[DUO_ROOTS];
 	uint32_t roots;
@@ -61,7 +60,7 @@ extern struct duo *const duo;
 
 void duo_open(unsigned flags);
 
-/* A fiber of worker i that nobody joins; or that somebody will. */
+/* Start a fiber on worker i: detached; or with a handle to join. */
 void duo_root(unsigned i, void *(*fn)(void *), void *arg);
 weft_fiber *duo_handle(unsigned i, void *(*fn)(void *), void *arg);
 
@@ -77,21 +76,21 @@ void duo_close(void);
 void duo_cancel(weft_fiber *f);
 
 /*
- * In a fiber, after whatever may have switched: is the thread that the library
- * believes in the one we are on, with this fiber and on its stack?
+ * In fiber self, after a call that may have switched: does the library know the
+ * thread, the fiber and the stack that run?
  */
 wf_noinline void duo_check_here(weft_fiber *self);
 
 /*
- * p, of which the compiler knows nothing any more: what is on the stack is
- * watched only if somebody else could have its address.
+ * Returns p, hidden from the compiler: the simulator watches a local variable
+ * only if its address could be known elsewhere.
  */
 wf_noinline void *duo_watched(void *p);
 
-/* Write over the part of the stack below, where a waiter has been. */
+/* Overwrite the stack below, where a waiter was. */
 void duo_scribble(void);
 
-/* A simulated thread, which there must be room for. */
+/* Start a simulated thread; it must succeed. */
 int duo_thread(void (*fn)(void *), void *arg, const char *name);
 
 /* In a loop that waits: let other fibers and other threads run. */
@@ -100,10 +99,10 @@ void duo_pause(void);
 /* Wait, by letting others run, until *word is at least value. */
 void duo_await(_Atomic(uint32_t) *word, uint32_t value);
 
-/* Memory of a run; there is some unless faults were asked for. */
+/* Memory of a run; the allocation must succeed. */
 void *duo_alloc(size_t bytes);
 
-/* A whole runtime of two workers, between which work moves at once. */
+/* A started runtime of two workers that steal at once. */
 weft_rt *duo_rt_start(void);
 void duo_rt_stop(weft_rt *rt);
 
@@ -151,7 +150,7 @@ void join_budget(void *arg);
 void join_count(void *arg);
 void join_moves(void *arg);
 
-void abroad_tickets(void *arg);
+void groups_tickets(void *arg);
 
 void yield_three(void *arg);
 void yield_stolen(void *arg);
@@ -184,7 +183,7 @@ void life_join_last(void *arg);
 void life_done_last(void *arg);
 void life_idle(void *arg);
 
-/* Suspend with this: who is in box may be woken, by an acquire of it. */
+/* A suspend that publishes its fiber in box; wakers acquire it there. */
 struct duo_post {
 	struct weft_awaiter awaiter;	/* its commit is duo_publish */
 	_Atomic(weft_fiber *) *box;

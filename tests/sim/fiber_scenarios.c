@@ -2,7 +2,7 @@
 /*
  * tests/sim/fiber_scenarios.c - the table of scenarios about fibers.
  *
- * Their bodies are in word_, wait_, group_, suspend_, child_, join_, abroad_,
+ * Their bodies are in word_, wait_, group_, suspend_, child_, join_, groups_,
  * yield_, look_, pool_ and life_scenarios.c, on the kit of fiber_kit.h.
  */
 #include "sim/scenario.h"
@@ -86,9 +86,9 @@ static const struct scenario table[] = {
 	{ .name = "join/detach", .body = join_detach },
 	{ .name = "join/detach-later", .body = join_detach, .arg = YES },
 
-	{ .name = "abroad/tickets", .body = abroad_tickets },
-	{ .name = "abroad/tickets-fenced",
-		.body = abroad_tickets,
+	{ .name = "groups/tickets", .body = groups_tickets },
+	{ .name = "groups/tickets-fenced",
+		.body = groups_tickets,
 		.arg = NUMBER(DUO_FENCED) },
 
 	{ .name = "yield/three", .body = yield_three },
@@ -121,10 +121,10 @@ static const struct scenario table[] = {
 	{ .name = "yield/joins", .body = yield_joins },
 	{ .name = "yield/spills", .body = yield_spills },
 
-	{ .name = "look/ends", .body = look_race },
-	{ .name = "look/waits", .body = look_race, .arg = NUMBER(1) },
-	{ .name = "look/yields", .body = look_race, .arg = NUMBER(2) },
-	{ .name = "look/inline", .body = look_inline },
+	{ .name = "inspect/ends", .body = look_race },
+	{ .name = "inspect/waits", .body = look_race, .arg = NUMBER(1) },
+	{ .name = "inspect/yields", .body = look_race, .arg = NUMBER(2) },
+	{ .name = "inspect/inline", .body = look_inline },
 
 	{ .name = "pool/fibers", .body = pool_fibers },
 	{ .name = "pool/walk", .body = pool_walk },

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/foreign_scenarios.c - fibers on an executor that is no runtime: woken
- * while they leave, resumed by one thread and then by another, joined from
- * everywhere; and the home, which is gone when the last one is.
+ * tests/sim/foreign_scenarios.c - fibers on foreign executors: woken while
+ * they leave, resumed by one thread and then by another, joined from
+ * everywhere; and the foreign pool, which is freed with the last of them.
  *
- * That nothing is left of the home is the simulator's check for leaks; that
- * nobody uses it afterwards, its check for what was freed.
+ * The simulator's check for leaks finds a pool that is left; its check for
+ * freed memory finds a thread that still uses the pool.
  */
 #include "sim/exec_kit.h"
 
-#include "exec/foreign_pool.h"
+#include "sched/foreign.h"
 
 static struct {
 	struct desk desk, other;
 	_Atomic(weft_fiber *) box[2];
-	int work; /* what the waker did before */
+	int work; /* by the waker, before it wakes */
 	int turns[2];
-	int data; /* what the fiber that is joined did */
+	int data; /* by the fiber that is joined */
 	int runs;
 	weft_fiber *fiber; /* that is joined, or detached */
 	weft_group group;
@@ -56,7 +56,7 @@ static int suspend_with(bool (*commit)(struct weft_awaiter *, weft_fiber *),
 	return refused;
 }
 
-/* Who is in the box, once somebody is. */
+/* The fiber in the box, once there is one. */
 static weft_fiber *collect(unsigned box)
 {
 	weft_fiber *f;
@@ -71,7 +71,7 @@ static weft_fiber *collect(unsigned box)
 /* ------------------------------------------------------------------------ */
 /* Woken from elsewhere. */
 
-/* Twice; whoever resumes it sees what it did before, on its stack too. */
+/* Twice; each resumer sees all that it did before, on its stack too. */
 static void *sleeper(void *arg)
 {
 	weft_fiber *self = weft_self();
@@ -111,7 +111,7 @@ static void waker(void *arg)
 	(void)wake_twice(arg);
 }
 
-void visit_wake(void *arg)
+void foreign_wake(void *arg)
 {
 	int thread;
 
@@ -178,7 +178,7 @@ static void signals(void *arg)
 }
 
 /* The signal comes before or after it has left. */
-void visit_refuse(void *arg)
+void foreign_refuse(void *arg)
 {
 	int thread;
 
@@ -224,7 +224,7 @@ static void *goes_on_as(void *arg)
 }
 
 /* One wakes the other by waiting; with arg it need not wait after all. */
-void visit_transfer(void *arg)
+void foreign_transfer(void *arg)
 {
 	desk_open(&s.desk, 2);
 	desk_root(&s.desk, goes_first, arg);
@@ -251,7 +251,7 @@ static void *yields(void *arg)
 	return arg;
 }
 
-void visit_yield(void *arg)
+void foreign_yield(void *arg)
 {
 	(void)arg;
 	desk_open(&s.desk, 2);
@@ -298,7 +298,7 @@ static void *parent(void *arg)
 }
 
 /* They are where their parents are. */
-void visit_family(void *arg)
+void foreign_family(void *arg)
 {
 	(void)arg;
 	desk_open(&s.desk, 2);
@@ -308,7 +308,7 @@ void visit_family(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What is waited for in groups. */
+/* Wait groups. */
 
 static void *waits(void *arg)
 {
@@ -328,7 +328,7 @@ static void done(void *arg)
 	weft_group_done(&s.group);
 }
 
-void visit_group(void *arg)
+void foreign_group(void *arg)
 {
 	int thread;
 
@@ -342,11 +342,14 @@ void visit_group(void *arg)
 	(void)weft_sim_join(thread);
 }
 
-/* An executor that is freed as soon as no fiber is on it. */
+/* An executor that submits to the desk. */
 struct passing {
-	weft_executor executor; /* must be first */
+	union { /* must be first */
+		weft_executor executor;
+		struct wf_exec exec;
+	};
 	struct desk *to;
-	int submits; /* by whoever has the right to the fiber */
+	int submits; /* by the thread with the right to the fiber */
 };
 
 static int pass_on(weft_executor *e, weft_task *t, weft_hint hint)
@@ -364,6 +367,8 @@ static void *sleeps_once(void *arg)
 
 	(void)suspend_with(publish, 0, NULL);
 	desk_check_here(s.desk.as, self);
+	if (arg == NULL)
+		desk_leave(&s.desk);
 	return arg;
 }
 
@@ -373,32 +378,41 @@ static void wakes_once(void *arg)
 	weft_wake(collect(0), WEFT_HINT_DEFAULT);
 }
 
-/* Who waits for its fibers to end frees the executor; arg: they are joined. */
-void visit_count(void *arg)
+/*
+ * A fiber waits on an executor of its own and is woken by a thread.  If arg is
+ * NULL it is detached, and the executor counts it until it has ended.  Else it
+ * is joined, and its executor, which counts nothing, is freed at once.
+ */
+void foreign_count(void *arg)
 {
 	struct passing *p = duo_alloc(sizeof(*p));
-	int thread, server, err;
+	int thread, server, err = 0;
 	weft_fiber *f;
 
 	p->executor.submit = pass_on;
+	p->executor.reserved_[0] = arg == NULL ? p : NULL;
 	p->to = &s.desk;
-	wf_visit_count(&p->executor, &s.group);
 	desk_open(&s.desk, 1);
 	s.desk.as = &p->executor;
 	server = duo_thread(desk_serve, &s.desk, "server");
 	thread = duo_thread(wakes_once, NULL, "waker");
-	f = spawn_on(&p->executor, sleeps_once, NULL);
+	f = spawn_on(&p->executor, sleeps_once, arg);
 	if (arg == NULL)
 		weft_detach(f);
-	err = weft_group_wait(&s.group, WEFT_FOREVER);
-	weft_sim_assert(err == 0 && p->submits == 2, "%d, %d", err, p->submits);
-	wf_os_free(p);
-	if (arg != NULL)
-		err = weft_join(f, NULL, WEFT_NOW);
+	else
+		err = weft_join(f, NULL, WEFT_FOREVER);
 	weft_sim_assert(err == 0, "join: %d", err);
-	desk_leave(&s.desk);
+	if (arg != NULL) {
+		wf_os_free(p);
+		desk_leave(&s.desk);
+	}
 	(void)weft_sim_join(thread);
 	(void)weft_sim_join(server);
+	if (arg != NULL)
+		return;
+	weft_sim_assert(p->submits == 2 && !wf_exec_has_fibers(&p->exec),
+		"%d submits", p->submits);
+	wf_os_free(p);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -425,7 +439,7 @@ static void join_it(void)
 	check_end(err, result);
 }
 
-void visit_join_thread(void *arg)
+void foreign_join_thread(void *arg)
 {
 	int server;
 
@@ -451,7 +465,7 @@ static void joins_by_deadline(void *arg)
 	desk_leave(&s.desk);
 }
 
-void visit_join_deadline(void *arg)
+void foreign_join_deadline(void *arg)
 {
 	int thread;
 
@@ -463,7 +477,7 @@ void visit_join_deadline(void *arg)
 	(void)weft_sim_join(thread);
 }
 
-static void *joins_abroad(void *arg)
+static void *joins_foreign(void *arg)
 {
 	weft_fiber *self = weft_self();
 
@@ -473,8 +487,8 @@ static void *joins_abroad(void *arg)
 	return arg;
 }
 
-/* By one on the same executor, or with arg on another. */
-void visit_join_abroad(void *arg)
+/* By a fiber on its executor, or with arg on another. */
+void foreign_join_foreign(void *arg)
 {
 	struct desk *there = arg ? &s.other : &s.desk;
 	int thread;
@@ -482,7 +496,7 @@ void visit_join_abroad(void *arg)
 	desk_open(&s.desk, 1);
 	desk_open(&s.other, 1);
 	s.fiber = spawn_on(&there->executor, ends, &s.data);
-	desk_root(&s.desk, joins_abroad, NULL);
+	desk_root(&s.desk, joins_foreign, NULL);
 	thread = duo_thread(desk_serve, there, "server");
 	desk_run(&s.desk, 1);
 	desk_leave(&s.other);
@@ -500,7 +514,7 @@ static void *joins_in_rt(void *arg)
 }
 
 /* By a fiber of a runtime. */
-void visit_join_rt(void *arg)
+void foreign_join_rt(void *arg)
 {
 	(void)arg;
 	desk_open(&s.desk, 1);
@@ -514,13 +528,13 @@ void visit_join_rt(void *arg)
 }
 
 /* The other way round. */
-void visit_joins_rt(void *arg)
+void foreign_joins_rt(void *arg)
 {
 	(void)arg;
 	desk_open(&s.desk, 1);
 	duo_open(0);
 	s.fiber = duo_handle(0, ends, &s.data);
-	desk_root(&s.desk, joins_abroad, NULL);
+	desk_root(&s.desk, joins_foreign, NULL);
 	duo_start();
 	desk_run(&s.desk, 1);
 	duo_join();
@@ -528,7 +542,7 @@ void visit_joins_rt(void *arg)
 }
 
 /* Woken by a fiber of a runtime. */
-void visit_wake_rt(void *arg)
+void foreign_wake_rt(void *arg)
 {
 	(void)arg;
 	desk_open(&s.desk, 1);
@@ -553,7 +567,7 @@ static void *sleeps_in_rt(void *arg)
 	return arg;
 }
 
-static void *wakes_abroad(void *arg)
+static void *wakes_foreign(void *arg)
 {
 	weft_fiber *self = weft_self();
 
@@ -564,13 +578,13 @@ static void *wakes_abroad(void *arg)
 }
 
 /* The other way round. */
-void visit_wakes_rt(void *arg)
+void foreign_wakes_rt(void *arg)
 {
 	(void)arg;
 	desk_open(&s.desk, 1);
 	duo_open(0);
 	duo_root(0, sleeps_in_rt, NULL);
-	desk_root(&s.desk, wakes_abroad, NULL);
+	desk_root(&s.desk, wakes_foreign, NULL);
 	duo_start();
 	desk_run(&s.desk, 1);
 	duo_join();
@@ -578,7 +592,7 @@ void visit_wakes_rt(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* The end, and the home. */
+/* The end, and the foreign pool. */
 
 static void detaches(void *arg)
 {
@@ -593,8 +607,8 @@ static void *ends_and_leaves(void *arg)
 	return arg;
 }
 
-/* It is detached at the moment that it ends; then the home goes too. */
-void visit_detach(void *arg)
+/* It is detached at the moment that it ends; then the pool is freed too. */
+void foreign_detach(void *arg)
 {
 	int thread;
 
@@ -609,23 +623,23 @@ void visit_detach(void *arg)
 
 static void hold_once(void *arg)
 {
-	struct weft_rt *home = NULL;
+	struct weft_rt *pool = NULL;
 	bool faults = arg != NULL;
-	int err = wf_home_hold(&home);
+	int err = wf_foreign_pool_hold(&pool);
 
 	weft_sim_assert(
 		err == 0 || (faults && err == -ENOMEM), "hold says %d", err);
 	if (err)
 		return;
-	wf_lock(&home->outside.lock);
-	weft_sim_assert(home->is_home, "this is no home");
-	wf_bump(&home->outside.spawned, 1);
-	wf_unlock(&home->outside.lock);
-	wf_home_drop();
+	wf_lock(&pool->outside.lock);
+	weft_sim_assert(pool->is_foreign, "this is not the pool");
+	wf_bump(&pool->outside.spawned, 1);
+	wf_unlock(&pool->outside.lock);
+	wf_foreign_pool_drop();
 }
 
 /* Two come and go. */
-void home_hold(void *arg)
+void foreign_pool_hold(void *arg)
 {
 	int one = duo_thread(hold_once, arg, "one");
 
@@ -633,11 +647,11 @@ void home_hold(void *arg)
 	(void)weft_sim_join(one);
 }
 
-void home_faults(void *arg)
+void foreign_pool_faults(void *arg)
 {
 	(void)arg;
 	weft_sim_os_faults(3);
-	home_hold(&s);
+	foreign_pool_hold(&s);
 }
 
 static void live(void *arg)
@@ -666,7 +680,7 @@ static void live_elsewhere(void *arg)
 }
 
 /* Two threads have a fiber each, and may be the last. */
-void home_fibers(void *arg)
+void foreign_pool_fibers(void *arg)
 {
 	int one = duo_thread(live, &s.desk, "one");
 

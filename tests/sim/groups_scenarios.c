@@ -56,7 +56,7 @@ static void *parent(void *arg)
 }
 
 /* The other worker, a group of its own, has nothing but what it steals. */
-void abroad_tickets(void *arg)
+void groups_tickets(void *arg)
 {
 	duo_open(DUO_COARSE | DUO_GROUPS | (unsigned)(uintptr_t)arg);
 	duo_root(0, parent, NULL);
@@ -83,7 +83,7 @@ static void send_thieves(void)
 }
 
 /* A whole runtime, under any policy. */
-void abroad_rt(void *arg)
+void groups_rt(void *arg)
 {
 	weft_config cfg = plan_config(arg);
 	weft_policy policy = plan_policy(arg);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/handshake_scenarios.c - a holder that takes by plain stores, thieves,
- * and who opens and closes: everything is taken exactly once (sched/handshake.h).
+ * tests/sim/handshake_scenarios.c - whenever thieves open a queue and the
+ * monitor closes it, each task is taken exactly once (sched/handshake.h).
  */
 #include "sched_kit.h"
 
@@ -25,7 +25,7 @@ static void fill(enum place where, size_t n)
 			wf_push_yield(p, task);
 	}
 	wf_store_rlx(&stage.left, (uint32_t)n);
-	wf_store_rlx(&p->coarse, true);
+	wf_store_rlx(&p->push_flags, true);
 }
 
 /* n picks of processor 0. */
@@ -71,7 +71,7 @@ static void rob_twice(void *arg)
 static void close_once(void *arg)
 {
 	(void)arg;
-	wf_share_close(&stage.kit.proc[0]);
+	wf_handshake_close(&stage.kit.proc[0]);
 }
 
 /* All threads are done: run what is left, and see that all ran. */
@@ -82,6 +82,7 @@ static void end(uint32_t procs, size_t jobs)
 	jobs_check(jobs);
 	weft_sim_assert(wf_load_rlx(&stage.kit.proc[0].thieves) == 0,
 		"a thief is counted that has gone");
+	kit_close();
 }
 
 /* ------------------------------------------------------------------------ */
@@ -96,19 +97,19 @@ static void meet(enum place where, size_t jobs)
 	end(2, jobs);
 }
 
-void share_queue(void *arg)
+void handshake_queue(void *arg)
 {
 	(void)arg;
 	meet(QUEUE, 2);
 }
 
-void share_slot(void *arg)
+void handshake_slot(void *arg)
 {
 	(void)arg;
 	meet(SLOT, 1);
 }
 
-void share_yielders(void *arg)
+void handshake_yielders(void *arg)
 {
 	(void)arg;
 	meet(YIELDERS, 2);
@@ -121,26 +122,27 @@ static void meet_closer(enum place where, size_t jobs)
 {
 	kit_open(2, KIT_CAP);
 	fill(where, jobs);
-	weft_sim_assert(wf_share_open(&stage.kit.proc[0]), "it is not open");
+	weft_sim_assert(
+		wf_handshake_open(&stage.kit.proc[0]), "it is not open");
 	kit_start(hold_two, NULL, "holder");
 	kit_start(rob_once, &stage.kit.proc[1], "thief");
 	kit_start(close_once, NULL, "closer");
 	end(2, jobs);
 }
 
-void share_close_queue(void *arg)
+void handshake_close_queue(void *arg)
 {
 	(void)arg;
 	meet_closer(QUEUE, 2);
 }
 
-void share_close_slot(void *arg)
+void handshake_close_slot(void *arg)
 {
 	(void)arg;
 	meet_closer(SLOT, 1);
 }
 
-void share_close_yielders(void *arg)
+void handshake_close_yielders(void *arg)
 {
 	(void)arg;
 	meet_closer(YIELDERS, 2);
@@ -153,16 +155,17 @@ void share_close_yielders(void *arg)
 static void close_and_open(void *arg)
 {
 	(void)arg;
-	wf_share_close(&stage.kit.proc[0]);
-	(void)wf_share_open(&stage.kit.proc[0]);
+	wf_handshake_close(&stage.kit.proc[0]);
+	(void)wf_handshake_open(&stage.kit.proc[0]);
 }
 
-void share_second_look(void *arg)
+void handshake_second_look(void *arg)
 {
 	(void)arg;
 	kit_open(2, KIT_CAP);
 	fill(YIELDERS, 3);
-	weft_sim_assert(wf_share_open(&stage.kit.proc[0]), "it is not open");
+	weft_sim_assert(
+		wf_handshake_open(&stage.kit.proc[0]), "it is not open");
 	kit_start(hold_one, NULL, "holder");
 	kit_start(rob_once, &stage.kit.proc[1], "thief");
 	kit_start(close_and_open, NULL, "closer");
@@ -170,7 +173,7 @@ void share_second_look(void *arg)
 }
 
 /* Opened, closed and opened again, wherever the jobs are. */
-void share_reopen(void *arg)
+void handshake_reopen(void *arg)
 {
 	enum place where = (enum place)weft_sim_either(3);
 	size_t jobs = where == SLOT ? 1 : 4;
@@ -188,32 +191,13 @@ void share_reopen(void *arg)
  * The second thief may find it open, and has then nothing but that word to know
  * by what the holder did.
  */
-void share_two_thieves(void *arg)
+void handshake_two_thieves(void *arg)
 {
 	enum place where = weft_sim_either(2) ? QUEUE : YIELDERS;
 
 	(void)arg;
 	kit_open(3, KIT_CAP);
 	fill(where, 4);
-	kit_start(hold_two, NULL, "holder");
-	kit_start(rob_once, &stage.kit.proc[1], "thief");
-	kit_start(rob_once, &stage.kit.proc[2], "second thief");
-	end(3, 4);
-}
-
-/* A queue that was divided is mixed by its holder, and robbed again. */
-void share_mix(void *arg)
-{
-	struct wf_proc *p;
-
-	(void)arg;
-	kit_open(3, KIT_CAP);
-	fill(QUEUE, 4);
-	p = &stage.kit.proc[0];
-	wf_store_rlx(&p->coarse, false);
-	wf_store_rlx(&p->group->gate_open, true);
-	wf_store_rlx(&p->divided, true);
-	p->pause = 1;
 	kit_start(hold_two, NULL, "holder");
 	kit_start(rob_once, &stage.kit.proc[1], "thief");
 	kit_start(rob_once, &stage.kit.proc[2], "second thief");
@@ -237,7 +221,8 @@ static void meet_in_slot(size_t jobs)
 {
 	kit_open(2, KIT_CAP);
 	wf_store_rlx(&stage.left, (uint32_t)jobs);
-	weft_sim_assert(wf_share_open(&stage.kit.proc[0]), "it is not open");
+	weft_sim_assert(
+		wf_handshake_open(&stage.kit.proc[0]), "it is not open");
 	kit_start(push_and_hold, &jobs, "holder");
 	kit_start(rob_twice, &stage.kit.proc[1], "thief");
 	end(2, jobs);

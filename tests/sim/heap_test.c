@@ -238,7 +238,7 @@ static void touching_beyond_the_end_fails(void **state)
 			kit_passes(&o, touch_beyond, &b, &r);
 			b.at = bytes;
 			kit_fails(&o, touch_beyond, &b, "wild access", &r);
-			kit_says(r.message, "memory that nobody has allocated");
+			kit_says(r.message, "memory that was never allocated");
 		}
 }
 

@@ -3,8 +3,8 @@
  * tests/sim/idle_wait_scenarios.c - weft_rt_wait_idle: it returns, and not
  * before all that was submitted has run.
  *
- * What has run is known by plain counts: who waited sees them, or there is a
- * race.  In the kit nobody looks on, and all sleep without a deadline.
+ * Tasks count themselves in plain variables: the waiter sees the counts, or
+ * there is a race.  The kit has no monitor, and all sleep without a deadline.
  */
 #include "policy_kit.h"
 
@@ -27,6 +27,7 @@ static void end_kit(void)
 {
 	kit_quit();
 	kit_join();
+	kit_close();
 }
 
 /* Against the last processor that parks. */
@@ -67,7 +68,7 @@ void idle_inside(void *arg)
 	end_kit();
 }
 
-/* The same by more than one processor. */
+/* By more than one processor. */
 static void submit_three(struct job *j)
 {
 	struct wf_thread *t = wf_os_self();
@@ -157,7 +158,7 @@ void idle_deadline(void *arg)
 	if (err == 0)
 		jobs_check(1);
 	wait_for_jobs(&stage.kit.rt, 1);
-	weft_sim_assert(wf_load_rlx(&stage.kit.rt.quiet.idlers) == 0,
+	weft_sim_assert(wf_load_rlx(&stage.kit.rt.idle_wait.idlers) == 0,
 		"somebody seems to wait");
 	end_kit();
 }
@@ -176,27 +177,17 @@ void idle_already(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Two groups of one: what is said of one group says nothing of the other. */
+/* Two groups of one processor: neither says anything of the other. */
 
-static struct wf_group two[2];
+static struct wf_group *two; /* of the kit */
 static unsigned here; /* the group that has the work; the other helps */
 
 static void make_two(const struct plan *plan)
 {
-	struct kit *kit = &stage.kit;
+	weft_policy policy = plan_policy(plan);
 
-	kit_open_plan(plan, KIT_CAP);
-	for (uint32_t i = 0; i < 2; i++) {
-		two[i] = kit->group;
-		two[i].procs = &kit->proc[i];
-		two[i].count = 1;
-		two[i].all = 1;
-		kit->proc[i].group = &two[i];
-		kit->proc[i].inject = &two[i].inject;
-		kit->proc[i].bit = 1;
-	}
-	kit->rt.groups = two;
-	kit->rt.group_count = 2;
+	kit_open_groups(2, 1, KIT_CAP, &policy);
+	two = stage.kit.group;
 }
 
 static void open_two(const struct plan *plan)
@@ -210,17 +201,7 @@ static void open_two(const struct plan *plan)
 		kit_start_workers(2);
 }
 
-static void close_two(void)
-{
-	wf_store_rlx(&stage.kit.rt.quit, true);
-	/* [pair: park.sleep] As end_threads does. */
-	wf_fence_seq();
-	wf_wake_all(&two[0]);
-	wf_wake_all(&two[1]);
-	kit_join();
-}
-
-static _Atomic(bool) is_abroad; /* a job runs in the group that helps */
+static _Atomic(bool) is_elsewhere; /* a job runs in the group that helps */
 
 /*
  * One that runs here waits until the other group has taken some, and one that
@@ -234,11 +215,11 @@ static void linger(struct job *j)
 
 	(void)j;
 	if (t->proc->group == &two[here]) {
-		while (tries-- > 0 && !wf_load_rlx(&is_abroad))
+		while (tries-- > 0 && !wf_load_rlx(&is_elsewhere))
 			weft_sim_yield();
 		return;
 	}
-	wf_store_rlx(&is_abroad, true);
+	wf_store_rlx(&is_elsewhere, true);
 	while (tries-- > 0 && wf_load_rlx(&two[here].sleeping) == 0)
 		weft_sim_yield();
 	for (tries = 0; tries < 10; tries++)
@@ -260,7 +241,7 @@ static void submit_lingering(struct job *j)
 	linger(j);
 }
 
-/* The other group is woken by somebody of whom nobody else knows. */
+/* A thread that no other thread knows of wakes the other group. */
 static void wake_other_group(void *arg)
 {
 	(void)arg;
@@ -276,7 +257,7 @@ static void push_here(struct wf_batch *batch)
 }
 
 /* What is left in the global queue of one group is taken by the other. */
-void idle_taken_abroad(void *arg)
+void idle_taken_other_group(void *arg)
 {
 	struct wf_batch batch = { 0 };
 
@@ -285,11 +266,11 @@ void idle_taken_abroad(void *arg)
 		wf_batch_add(&batch, job_make(i, linger));
 	push_here(&batch);
 	wait_for_jobs(&stage.kit.rt, 3);
-	close_two();
+	end_kit();
 }
 
 /* So is what is in the queue of a processor. */
-void idle_stolen_abroad(void *arg)
+void idle_stolen_other_group(void *arg)
 {
 	struct wf_batch batch = { 0 };
 
@@ -297,7 +278,7 @@ void idle_stolen_abroad(void *arg)
 	wf_batch_add(&batch, job_make(0, submit_lingering));
 	push_here(&batch);
 	wait_for_jobs(&stage.kit.rt, 4);
-	close_two();
+	end_kit();
 }
 
 enum { PINGS = 5 };
@@ -332,13 +313,13 @@ void idle_ping(void *arg)
 	stage.job[0].then = ping;
 	push_to(&two[here], 0);
 	wait_for_jobs(&stage.kit.rt, PINGS);
-	close_two();
+	end_kit();
 }
 
 static void stay(struct job *j)
 {
 	(void)j;
-	wf_store_rlx(&is_abroad, true);
+	wf_store_rlx(&is_elsewhere, true);
 	for (unsigned i = 0; i < 20; i++)
 		weft_sim_yield();
 }
@@ -376,13 +357,13 @@ void idle_last_push(void *arg)
 	kit_start(push_and_park, &kit->thread[1], "P1");
 	kit_start(wait_for_first, NULL, "waiter");
 	wait_for_first(NULL);
-	close_two();
+	end_kit();
 }
 
 /* Until the other group has something, or for long enough. */
 static void await_theft(void)
 {
-	for (unsigned i = 0; i < 100 && !wf_load_rlx(&is_abroad); i++)
+	for (unsigned i = 0; i < 100 && !wf_load_rlx(&is_elsewhere); i++)
 		weft_sim_yield();
 }
 
@@ -420,10 +401,10 @@ void idle_last_left(void *arg)
 	/* Its first look is while the last one parks. */
 	await_theft();
 	wait_for_first(NULL);
-	close_two();
+	end_kit();
 }
 
-static void stay_abroad(struct job *j)
+static void stay_elsewhere(struct job *j)
 {
 	struct wf_thread *t = wf_os_self();
 
@@ -431,7 +412,7 @@ static void stay_abroad(struct job *j)
 		stay(j);
 }
 
-/* The same of one that is robbed of the last but one. */
+/* A holder parks after a thief took the last task but one. */
 static void be_robbed_and_park(void *arg)
 {
 	struct wf_thread *t = arg;
@@ -441,7 +422,7 @@ static void be_robbed_and_park(void *arg)
 	wf_os_self_set(t);
 	wf_set_coarse(p, true);
 	for (size_t i = 0; i < 2; i++) {
-		stage.job[i].then = stay_abroad;
+		stage.job[i].then = stay_elsewhere;
 		kit_push(1, i);
 	}
 	await_theft();
@@ -459,7 +440,7 @@ void idle_last_stolen(void *arg)
 	make_two(arg);
 	/* As without a membarrier, which would order more than it must. */
 	for (uint32_t i = 0; i < 2; i++) {
-		two[i].share_always = true;
+		two[i].always_open = true;
 		wf_store_rlx(&kit->proc[i].shared, true);
 		wf_store_rlx(&kit->proc[i].open, true);
 	}
@@ -469,7 +450,7 @@ void idle_last_stolen(void *arg)
 	kit_start(wake_first, NULL, "outside");
 	await_theft();
 	wait_for_jobs(&stage.kit.rt, 2);
-	close_two();
+	end_kit();
 }
 
 /* ------------------------------------------------------------------------ */

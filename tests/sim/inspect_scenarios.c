@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/inspect_scenarios.c - looking at a fiber while it lives: what is said
- * about it is old at worst, never wrong.
+ * tests/sim/inspect_scenarios.c - a look at a fiber that lives may show an
+ * earlier state, never a wrong one.
  */
 #include "sim/fiber_kit.h"
 

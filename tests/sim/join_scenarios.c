@@ -63,7 +63,7 @@ void join_stale(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* One that runs: who joins it waits. */
+/* A child that runs: its joiner waits. */
 
 static void *ends(void *arg)
 {

@@ -36,7 +36,7 @@ static void close_all(void)
 	s = NULL;
 }
 
-/* Nobody can run until time passes: who waits was found by the shutdown. */
+/* No thread can run until time passes: the shutdown has found the waiter. */
 void life_idle(void *arg)
 {
 	conserve_idle(arg);
@@ -193,7 +193,7 @@ void life_late(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who lets the last fiber go is still in that call when it has ended. */
+/* The waker of the last fiber is still in its call when that has ended. */
 
 static void *sleeps(void *arg)
 {
@@ -217,7 +217,7 @@ static void wakes(void *arg)
 	weft_wake(f, WEFT_HINT_DEFAULT);
 }
 
-/* Not before somebody waits for it. */
+/* Not before a joiner waits for it. */
 static void *ends_when_joined(void *arg)
 {
 	weft_fiber *self = weft_self();
@@ -320,7 +320,7 @@ static void live_in_need(void)
 	duo_rt_stop(s->rt);
 }
 
-/* What is refused is undone; when it is granted again all is well. */
+/* A refused call is undone; when memory is there again all is well. */
 void life_faults(void *arg)
 {
 	(void)arg;

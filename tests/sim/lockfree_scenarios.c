@@ -85,11 +85,8 @@ static void call_all(weft_task *call)
 	call->run = do_nothing;
 	wf_batch_add(&batch, call);
 	wf_submit_outside(&stage.kit.rt, &batch);
-	for (uint32_t i = 0; i < WORKERS; i++) {
-		/* [pair: park.word] */
-		wf_store_rel(&stage.kit.thread[i].word, 1);
-		(void)wf_os_futex_wake(&stage.kit.thread[i].word, 1);
-	}
+	for (uint32_t i = 0; i < WORKERS; i++)
+		wf_parker_wake(&stage.kit.thread[i].parker);
 }
 
 static void close_all(size_t jobs)
@@ -98,7 +95,7 @@ static void close_all(size_t jobs)
 
 	wf_store_rlx(&s.over, true);
 	/* Those who are gone look awake: nothing must be left to them. */
-	wf_store_rlx(&stage.kit.group.coarse, true);
+	wf_store_rlx(&stage.kit.group->coarse, true);
 	while (wf_load_rlx(&s.gone) < WORKERS && waits < LAST) {
 		if (waits % (LAST / CALLS) == 0)
 			call_all(&s.call[waits / (LAST / CALLS)]);
@@ -108,6 +105,7 @@ static void close_all(size_t jobs)
 	kit_join();
 	kit_drain(WORKERS);
 	jobs_check(jobs);
+	kit_close();
 }
 
 /* ------------------------------------------------------------------------ */

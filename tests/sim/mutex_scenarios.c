@@ -13,9 +13,7 @@
 
 #include "os/os.h"
 #include "os/spin.h"
-#include "sim/fiber_kit.h"
-
-enum { ACTORS = 4 };
+#include "sim/play_kit.h"
 
 /* Which of the actors are fibers, by bits; and how it is played. */
 #define THREADS 0u
@@ -52,25 +50,16 @@ static struct {
 
 typedef void act(unsigned i);
 
-static struct actor {
+static struct part {
 	act *act;
 	unsigned i;
-} actors[ACTORS];
+} parts[ACTORS];
 
-static void actor_main(void *arg)
+static void part_main(void *arg)
 {
-	struct actor *actor = arg;
+	struct part *part = arg;
 
-	actor->act(actor->i);
-}
-
-static void *fiber_main(void *arg)
-{
-	weft_fiber *self = weft_self();
-
-	actor_main(arg);
-	duo_check_here(self);
-	return NULL;
+	part->act(part->i);
 }
 
 static bool is_fiber(unsigned i)
@@ -81,38 +70,18 @@ static bool is_fiber(unsigned i)
 /* All of them, from start to end; refs are as many. */
 static void play(unsigned n, act *const acts[])
 {
-	int thread[ACTORS] = { 0 };
+	struct play p = { .fibers = s.flags & FIBERS,
+		.second = 10,
+		.duo = s.flags & HASTY ? DUO_HASTY : 0,
+		.act = part_main };
 
-	if (s.flags & FIBERS)
-		duo_open(s.flags & HASTY ? DUO_HASTY : 0);
 	for (unsigned i = 0; i < n; i++) {
-		actors[i] = (struct actor){ acts[i], i };
-		if (is_fiber(i))
-			s.fiber[i] = duo_handle(i % 2, fiber_main, &actors[i]);
+		parts[i] = (struct part){ acts[i], i };
+		p.actor[i].arg = &parts[i];
 	}
-	if (s.flags & FIBERS)
-		duo_start();
-	for (unsigned i = 0; i < n; i++)
-		if (!is_fiber(i))
-			thread[i] = duo_thread(actor_main, &actors[i], "actor");
-	if (s.flags & FIBERS)
-		duo_join();
-	for (unsigned i = 0; i < n; i++)
-		if (!is_fiber(i))
-			(void)weft_sim_join(thread[i]);
-	for (unsigned i = 0; i < n; i++)
-		if (is_fiber(i))
-			weft_detach(s.fiber[i]);
-	if (s.flags & FIBERS)
-		duo_close();
+	play_all(&p, n, s.fiber);
 	weft_sim_assert(s.box == NULL, "the box is still there");
 }
-
-#define PLAY(...)                                           \
-	do {                                                \
-		static act *const acts[] = { __VA_ARGS__ }; \
-		play(sizeof(acts) / sizeof(acts[0]), acts); \
-	} while (0)
 
 static void begin(void *flags, int refs)
 {

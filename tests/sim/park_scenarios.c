@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/park_scenarios.c - going to sleep against those who submit: no task
+ * tests/sim/park_scenarios.c - parking against submitting: no task
  * is left to sleepers only, and no wake is lost.
  *
- * There is no monitor here, and nobody sleeps with a deadline.
+ * There is no monitor here, and no processor sleeps with a deadline.
  */
 #include "sched_kit.h"
 
 #include "idle/park.h"
+#include "sched/threads.h"
 
 /* A worker that knows nothing but the global queue. */
 static void commute(void *arg)
@@ -27,10 +28,10 @@ static void commute(void *arg)
 	}
 }
 
-/* Loads of this thread, and of those that it wakes, show who sleeps now. */
+/* Loads of this thread, and of those that it wakes, see the sleepers of now. */
 static void see_sleepers(void)
 {
-	(void)wf_or_rlx(&stage.kit.group.sleeping, 0);
+	(void)wf_or_rlx(&stage.kit.group->sleeping, 0);
 }
 
 /*
@@ -48,7 +49,7 @@ static void end_commuters(uint32_t n)
 	wf_store_rlx(&stage.over, true);
 	see_sleepers();
 	for (uint32_t i = 0; i < n; i++) {
-		weft_sim_assert(wf_wake_one(&stage.kit.group),
+		weft_sim_assert(wf_wake_one(stage.kit.group),
 			"processor %u does not sleep", i);
 		(void)weft_sim_join(stage.kit.sim[i]);
 	}
@@ -72,6 +73,7 @@ void park_one_worker(void *arg)
 	kit_submit(0);
 	end_commuters(1);
 	jobs_check(1);
+	kit_close();
 }
 
 void park_two_workers(void *arg)
@@ -83,6 +85,7 @@ void park_two_workers(void *arg)
 	kit_submit(0);
 	end_commuters(2);
 	jobs_check(1);
+	kit_close();
 }
 
 static void submit_one(void *arg)
@@ -110,11 +113,12 @@ void park_three_workers(void *arg)
 	kit_submit(0);
 	kit_finish();
 	jobs_check(3);
+	kit_close();
 }
 
 /*
- * A task that comes while the last searcher is about to stop wakes nobody: the
- * searcher must find it.
+ * A task that comes while the last searcher is about to stop wakes no sleeper:
+ * the searcher must find it.
  */
 void park_last_searcher(void *arg)
 {
@@ -126,6 +130,7 @@ void park_last_searcher(void *arg)
 	kit_submit(1);
 	kit_finish();
 	jobs_check(2);
+	kit_close();
 }
 
 /* The whole way, with all its queues; from inside and outside. */
@@ -152,10 +157,11 @@ void park_pick(void *arg)
 	kit_submit(0);
 	kit_finish();
 	jobs_check(3);
+	kit_close();
 }
 
 /*
- * Three workers of whom one may search at a time: those that search by
+ * Three workers, of which one may search at a time: those that search by
  * themselves meet wakers that make a sleeper search.
  */
 void park_limit(void *arg)
@@ -164,8 +170,8 @@ void park_limit(void *arg)
 
 	(void)arg;
 	kit_open(3, 2);
-	stage.kit.group.max_searchers = 1;
-	wf_store_rlx(&stage.kit.group.coarse, true);
+	stage.kit.group->max_searchers = 1;
+	wf_store_rlx(&stage.kit.group->coarse, true);
 	wf_store_rlx(&stage.left, 3);
 	stage.job[0].then = submit_inside;
 	kit_start_workers(3);
@@ -173,21 +179,23 @@ void park_limit(void *arg)
 	kit_submit(0);
 	kit_finish();
 	jobs_check(3);
+	kit_close();
 }
 
 /*
- * Who is woken knows that its waker counted it as searching; otherwise it would
- * sleep again without taking that back, and nobody would be woken any more.
- * Processor 1 has searched while processor 0 slept, and sleeps now; the body is
- * somebody who takes what processor 0 is woken for.
+ * A woken processor knows that its waker counted it as searching; otherwise it
+ * would sleep again and stay counted, and no sleeper would be woken any more.
+ * Processor 1 has searched while processor 0 slept, and sleeps now; the body
+ * takes the task for which processor 0 is woken.
  */
 void park_word(void *arg)
 {
-	struct wf_group *g = &stage.kit.group;
 	struct wf_batch out = { 0 };
+	struct wf_group *g;
 
 	(void)arg;
 	kit_open(2, KIT_CAP);
+	g = stage.kit.group;
 	wf_store_rlx(&stage.left, 2);
 	kit_start_sleepers(2);
 	(void)wf_or_rlx(&g->searching, stage.kit.proc[1].bit);
@@ -198,6 +206,7 @@ void park_word(void *arg)
 	kit_submit(1);
 	kit_finish();
 	jobs_check(2);
+	kit_close();
 }
 
 /* ------------------------------------------------------------------------ */
@@ -209,8 +218,8 @@ static void wait_latch(struct job *j)
 }
 
 /*
- * Processor 0 computes and has four coarse tasks.  Who takes two of them, the
- * older ones, cannot go on before another runs the third.
+ * Processor 0 computes and has four coarse tasks.  A thief that takes two of
+ * them, the older ones, cannot go on before another runs the third.
  */
 static void fill_first(void)
 {
@@ -222,7 +231,7 @@ static void fill_first(void)
 	for (size_t i = 0; i < 4; i++)
 		kit_push(0, i);
 	wf_store_rlx(&p->mean_ns, 100 * WF_NS_PER_US);
-	wf_store_rlx(&p->coarse, true);
+	wf_store_rlx(&p->push_flags, true);
 	see_sleepers();
 }
 
@@ -233,9 +242,10 @@ static void run_the_rest(void)
 	kit_drain(1);
 	kit_finish();
 	jobs_check(4);
+	kit_close();
 }
 
-/* Who was woken and found much wakes the next. */
+/* A processor that was woken and found many tasks wakes the next. */
 void wake_chain(void *arg)
 {
 	(void)arg;
@@ -244,11 +254,11 @@ void wake_chain(void *arg)
 	kit_start(kit_work, &stage.kit.thread[2], "P2");
 	weft_sim_quiesce();
 	fill_first();
-	weft_sim_assert(wf_wake_one(&stage.kit.group), "nobody sleeps");
+	weft_sim_assert(wf_wake_one(stage.kit.group), "nobody sleeps");
 	run_the_rest();
 }
 
-/* So does who began to search by itself. */
+/* So does one that began to search by itself. */
 void wake_self_enlisted(void *arg)
 {
 	(void)arg;
@@ -260,12 +270,12 @@ void wake_self_enlisted(void *arg)
 	run_the_rest();
 }
 
-/* Two who wake at once wake two sleepers, each once. */
+/* Two wakers at once wake two sleepers, each once. */
 static void wake_some(void *arg)
 {
 	_Atomic(uint32_t) *woken = arg;
 
-	(void)wf_add_rlx(woken, wf_wake_one(&stage.kit.group));
+	(void)wf_add_rlx(woken, wf_wake_one(stage.kit.group));
 }
 
 void wake_two_wakers(void *arg)
@@ -285,12 +295,13 @@ void wake_two_wakers(void *arg)
 	weft_sim_assert(wakes == wf_load_rlx(&woken) + 2,
 		"%u were woken, and %u woke up", wf_load_rlx(&woken),
 		(unsigned)wakes);
+	kit_close();
 }
 
 /*
- * A processor without a thread, and two who wake it.  Where no thread can be
- * made nothing is left of the one that was to be; where it can, it finds
- * nothing and ends with the runtime.
+ * A processor without a thread, and two wakers.  If no thread can be made,
+ * nothing of it is left; if one can, it finds nothing and ends with the
+ * runtime.
  */
 void wake_fails(void *arg)
 {
@@ -301,7 +312,7 @@ void wake_fails(void *arg)
 	kit_open(2, KIT_CAP);
 	kit->rt.config.max_threads = 2;
 	wf_store_rlx(&kit->proc[1].thread, NULL);
-	wf_store_rlx(&kit->group.sleeping, kit->proc[1].bit);
+	wf_store_rlx(&kit->group->sleeping, kit->proc[1].bit);
 	weft_sim_os_faults(2);
 	kit_start(wake_some, &woken, "waker");
 	wake_some(&woken);
@@ -310,9 +321,11 @@ void wake_fails(void *arg)
 	while (wf_add_rlx(&kit->rt.threads, 0) != 0)
 		weft_sim_yield();
 	wf_threads_reap(&kit->rt);
-	weft_sim_assert(wf_load_rlx(&kit->group.sleeping) == kit->proc[1].bit &&
+	weft_sim_assert(
+		wf_load_rlx(&kit->group->sleeping) == kit->proc[1].bit &&
 			wf_load_rlx(&kit->proc[1].thread) == NULL,
 		"the processor does not sleep as it did before");
+	kit_close();
 }
 
 /* No thread can be made for the lowest sleeper: the next one is woken. */
@@ -323,8 +336,8 @@ void wake_other(void *arg)
 	(void)arg;
 	kit_open(3, KIT_CAP);
 	wf_store_rlx(&kit->proc[1].thread, NULL);
-	wf_store_rlx(&kit->group.sleeping, kit->proc[1].bit);
-	wf_store_rlx(&kit->group.coarse, true);
+	wf_store_rlx(&kit->group->sleeping, kit->proc[1].bit);
+	wf_store_rlx(&kit->group->coarse, true);
 	wf_store_rlx(&stage.left, 1);
 	kit_start(kit_work, &kit->thread[2], "P2");
 	kit_submit(0);
@@ -332,6 +345,7 @@ void wake_other(void *arg)
 	jobs_check(1);
 	weft_sim_assert(
 		wf_load_rlx(&kit->rt.threads) == 0, "a thread was made");
+	kit_close();
 }
 
 /* Two wakers at once, and one processor may search: both jobs run. */
@@ -341,15 +355,16 @@ void wake_limit(void *arg)
 
 	(void)arg;
 	kit_open(2, KIT_CAP);
-	wf_store_rlx(&stage.kit.group.coarse, true);
+	wf_store_rlx(&stage.kit.group->coarse, true);
 	wf_store_rlx(&stage.left, 2);
-	weft_sim_assert(
-		stage.kit.group.max_searchers == 1, "more than one may search");
+	weft_sim_assert(stage.kit.group->max_searchers == 1,
+		"more than one may search");
 	kit_start_sleepers(2);
 	kit_start(submit_one, &second, "outside");
 	kit_submit(0);
 	kit_finish();
 	jobs_check(2);
+	kit_close();
 }
 
 /* Time passes. */
@@ -366,7 +381,7 @@ static void wake_often(void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < 3; i++)
-		weft_sim_assert(!wf_wake_one(&stage.kit.group),
+		weft_sim_assert(!wf_wake_one(stage.kit.group),
 			"a thread was made, or one that was refused counts");
 }
 
@@ -391,15 +406,16 @@ void wake_pause(void *arg)
 	(void)arg;
 	kit_open(2, KIT_CAP);
 	wf_store_rlx(&kit->proc[1].thread, NULL);
-	wf_store_rlx(&kit->group.sleeping, kit->proc[1].bit);
+	wf_store_rlx(&kit->group->sleeping, kit->proc[1].bit);
 	wake_refused(2);
 	nap();
 	wake_refused(3);
 	kit->rt.config.max_threads = 1;
 	nap();
-	weft_sim_assert(wf_wake_one(&kit->group), "no thread was made");
+	weft_sim_assert(wf_wake_one(kit->group), "no thread was made");
 	kit_quit();
 	while (wf_add_rlx(&kit->rt.threads, 0) != 0)
 		weft_sim_yield();
 	wf_threads_reap(&kit->rt);
+	kit_close();
 }

@@ -3,15 +3,13 @@
  * tests/sim/policy_kit.h - the kit of sched_kit.h, and whole runtimes, under
  * another policy than the default.
  *
- * A PLAN says what a scenario is run with.  Its policy is in words, as
- * weft_policy_parse has them; a bounded queue holds two tasks.
+ * A PLAN says how a scenario is run.  Its policy is written in the words of
+ * weft_policy_parse; a bounded queue holds two tasks.
  */
 #ifndef WEFT_TESTS_SIM_POLICY_KIT_H
 #define WEFT_TESTS_SIM_POLICY_KIT_H
 
 #include "sched_kit.h"
-
-#include "sched/policy.h"
 
 struct plan {
 	const char *words;
@@ -33,41 +31,12 @@ static inline weft_policy plan_policy(const struct plan *plan)
 	return policy;
 }
 
-/* As open_policy and open_groups of sched/runtime.c, after kit_open. */
-static inline void kit_open_policy(uint32_t n, const weft_policy *policy)
-{
-	static struct wf_bounded_cell cells[PLAN_BOUNDED];
-	struct wf_group *g = &stage.kit.group;
-	uint8_t flags = 0;
-
-	if (wf_policy_is_apart(policy))
-		flags |= WF_APART;
-	if (policy->wake != WEFT_WAKE_GATE)
-		flags |= WF_COARSE;
-	stage.kit.rt.policy = *policy;
-	g->policy = *policy;
-	g->share_always = !stage.kit.rt.membarrier || wf_policy_shares(policy);
-	wf_store_rlx(&g->coarse, policy->wake != WEFT_WAKE_GATE);
-	if (policy->queue == WEFT_QUEUE_BOUNDED)
-		wf_bounded_init(&g->bounded, cells, PLAN_BOUNDED);
-	for (uint32_t i = 0; i < n; i++) {
-		struct wf_proc *p = &g->procs[i];
-
-		wf_store_rlx(&p->coarse, flags);
-		if (policy->lifo == WEFT_LIFO_OFF)
-			wf_store_rlx(&p->slot, WF_SLOT_SHUT);
-		wf_store_rlx(&p->shared, g->share_always);
-		wf_store_rlx(&p->open, g->share_always);
-	}
-}
-
-/* The kit as planned. */
+/* Open the kit as planned. */
 static inline void kit_open_plan(const struct plan *plan, uint64_t capacity)
 {
 	weft_policy policy = plan_policy(plan);
 
-	kit_open(plan->workers, capacity);
-	kit_open_policy(plan->workers, &policy);
+	kit_open_groups(plan->workers, plan->workers, capacity, &policy);
 }
 
 /* A whole runtime as planned, but for its policy. */
@@ -100,8 +69,8 @@ void idle_outside(void *arg);
 void idle_two_waiters(void *arg);
 void idle_deadline(void *arg);
 void idle_already(void *arg);
-void idle_taken_abroad(void *arg);
-void idle_stolen_abroad(void *arg);
+void idle_taken_other_group(void *arg);
+void idle_stolen_other_group(void *arg);
 void idle_ping(void *arg);
 void idle_last_push(void *arg);
 void idle_last_left(void *arg);
@@ -119,8 +88,8 @@ void policy_overflow(void *arg);
 void policy_inside(void *arg);
 void policy_rt(void *arg);
 
-/* abroad_scenarios.c */
-void abroad_rt(void *arg);
+/* groups_scenarios.c */
+void groups_rt(void *arg);
 
 /* lockfree_scenarios.c */
 void lockfree_outside(void *arg);

@@ -45,6 +45,7 @@ void policy_pick(void *arg)
 	kit_submit(0);
 	kit_finish();
 	jobs_check(3);
+	kit_close();
 }
 
 /* It needs another processor for the older of those that it submits. */
@@ -63,7 +64,7 @@ void policy_need(void *arg)
 
 	kit_open_plan(plan, KIT_CAP);
 	/* Who may not search leaves others' queues to the monitor. */
-	stage.kit.group.max_searchers = plan->workers;
+	stage.kit.group->max_searchers = plan->workers;
 	wf_store_rlx(&stage.left, 3);
 	stage.job[0].then = need_help;
 	stage.job[1].then = job_opens;
@@ -71,6 +72,7 @@ void policy_need(void *arg)
 	kit_submit(0);
 	kit_finish();
 	jobs_check(3);
+	kit_close();
 }
 
 static void wait_opened(struct job *j)
@@ -87,7 +89,7 @@ void policy_rest(void *arg)
 	const struct plan *plan = arg;
 
 	kit_open_plan(plan, KIT_CAP);
-	stage.kit.group.max_searchers = plan->workers;
+	stage.kit.group->max_searchers = plan->workers;
 	wf_store_rlx(&stage.left, 3);
 	stage.job[0].then = wait_opened;
 	stage.job[2].then = job_opens;
@@ -96,6 +98,7 @@ void policy_rest(void *arg)
 		kit_submit(i);
 	kit_finish();
 	jobs_check(3);
+	kit_close();
 }
 
 /* ------------------------------------------------------------------------ */
@@ -161,6 +164,7 @@ void policy_order(void *arg)
 	check_order(0, ORDER / 2);
 	check_order(ORDER / 2, ORDER / 2);
 	check_order(ORDER, 3);
+	kit_close();
 }
 
 /* Some from outside, one by one or all at once, of which not all fit. */
@@ -185,6 +189,7 @@ void policy_overflow(void *arg)
 	kit_finish();
 	jobs_check(4);
 	check_order(0, 4);
+	kit_close();
 }
 
 static void submit_many(struct job *j)
@@ -208,6 +213,7 @@ void policy_inside(void *arg)
 	kit_submit(0);
 	kit_finish();
 	jobs_check(7);
+	kit_close();
 }
 
 /* ------------------------------------------------------------------------ */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sim/pool_scenarios.c - where descriptors and stacks come from, with two
- * threads as the processors: what one gives another takes, nothing is handed
+ * threads as the processors: one takes what the other gives, nothing is handed
  * out twice, lost, or forgotten when there is no memory.
  *
- * Whoever has a descriptor or a stack writes into it plainly, so two owners are
- * a race.
+ * The owner of a descriptor or a stack writes into it plainly, so two owners
+ * are a race.
  */
 #include "sim/fiber_kit.h"
 
@@ -171,7 +171,7 @@ static void walk(void *arg)
 	weft_sim_assert(seen % WF_FIBER_BATCH == 0, "%u were seen", seen);
 }
 
-/* Both map the first slab, one of them in vain, and somebody walks it. */
+/* Both map the first slab, one of them in vain, and a third thread walks it. */
 void pool_walk(void *arg)
 {
 	int walker;
@@ -186,7 +186,7 @@ void pool_walk(void *arg)
 	wf_os_free(s);
 }
 
-/* Enough for a second slab, while somebody walks the first. */
+/* Enough for a second slab, while another thread walks the first. */
 static void take_many(void *arg)
 {
 	struct wf_fiber_cache *c = &s->fiber_cache[0];
@@ -274,7 +274,7 @@ static void trim_now(void *arg)
 	(void)wf_fiber_pool_trim(&s->fibers, wf_os_now_ns() + WF_NS_PER_S);
 }
 
-/* What a stale ticket and a late waker do. */
+/* The accesses of a stale ticket and a late waker. */
 static void be_late(void *arg)
 {
 	weft_fiber *f = arg;
@@ -496,7 +496,7 @@ static void trim(void *arg)
 	wf_stack_pool_trim(&s->stacks);
 }
 
-/* Somebody gives the memory back meanwhile. */
+/* Another thread gives the memory back meanwhile. */
 void pool_trim(void *arg)
 {
 	int trimmer;
@@ -512,7 +512,7 @@ void pool_trim(void *arg)
 	wf_os_free(s);
 }
 
-/* Any call may be refused; what was got works, and the next try does. */
+/* Any call may be refused; memory that was got works, and so does a retry. */
 void pool_stacks_faults(void *arg)
 {
 	(void)arg;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/sched_kit.h - what the scenarios of the scheduler stand on.
+ * tests/sim/sched_kit.h - a small runtime on simulated threads, and its jobs.
  *
- * The KIT is a runtime made by hand: one group of up to three processors with
- * queues of two or four entries.  Its threads are simulated ones that a
- * scenario starts, each in the place of one thread of the runtime; they sleep
- * without a deadline, so that a wake that was lost stays lost.
+ * The KIT is an assembled runtime of up to three processors, whose queues hold
+ * two or four entries.  A scenario starts simulated threads that take the place
+ * of the runtime's own.  They sleep without a deadline, so that a lost wake
+ * stays lost.
  *
- * A JOB is a task with a plain payload, written before it is submitted and read
- * when it runs, so that a missing order is a race, and with a plain count of
- * its runs.  Nothing here orders anything more than the code under test does:
- * what the scenarios share is relaxed.
+ * A JOB is a task with a plain payload, written before the submit and read by
+ * the run, so that a missing order is a race, and with a plain count of its
+ * runs.  All other accesses of the scenarios are relaxed: they order no more
+ * than the code under test does.
  */
 #ifndef WEFT_TESTS_SIM_SCHED_KIT_H
 #define WEFT_TESTS_SIM_SCHED_KIT_H
@@ -24,19 +24,25 @@
 
 #include "base/atomic.h"
 #include "base/units.h"
+#include "idle/monitor.h"
+#include "idle/parker.h"
+#include "idle/search.h"
+#include "idle/wake.h"
 #include "os/os.h"
 #include "queue/resubmit_check.h"
+#include "rt/assemble.h"
+#include "sched/idle.h"
 #include "sched/pick.h"
 #include "sched/runtime.h"
-#include "sched/steal.h"
 #include "sched/submit.h"
 #include "sched/thread.h"
-#include "idle/wake.h"
+#include "sched/tuning.h"
+#include "support/agenda.h"
 
-/* As the loop does. */
+/* Run task like the loop. */
 static inline void kit_run_task(weft_task *task)
 {
-	wf_twice_leave(task);
+	wf_resubmit_leave(task);
 	task->run(task);
 }
 
@@ -55,7 +61,7 @@ struct help {
 	uint32_t group_size;	/* 0: one group */
 };
 
-/* Somebody waits, blocking its thread, until another opens it.  Relaxed. */
+/* A thread blocks here until another one opens it.  Relaxed. */
 struct latch {
 	_Atomic(uint32_t) word;
 };
@@ -64,35 +70,33 @@ struct job {
 	weft_task task;			/* must be first */
 	int payload;			/* plain */
 	int ran;			/* plain */
-	void (*then)(struct job *j);	/* what it does; NULL: nothing */
-	unsigned arg;			/* for that */
+	void (*then)(struct job *j);	/* run by the job, or NULL */
+	unsigned arg;			/* of then */
 };
 
 struct kit {
 	struct weft_rt rt;
-	struct wf_group group;
-	struct wf_proc proc[KIT_PROCS];
+	struct wf_group *group;		/* these two: of rt */
+	struct wf_proc *proc;
 	struct wf_thread thread[KIT_PROCS];
-	struct wf_monitor_seen seen[KIT_PROCS];
-	_Atomic(wf_entry) slots[KIT_PROCS * KIT_CAP];
 	int sim[KIT_PROCS + 2];		/* threads that were started */
 	uint32_t sims;
 };
 
-/* All that a scenario has; as it was before each run. */
+/* All data of a scenario; every run begins with zeroes. */
 struct stage {
 	struct kit kit;
 	struct job job[KIT_JOBS];
 	_Atomic(uint32_t) left;		/* jobs that have not run */
-	_Atomic(bool) over;		/* all have; the workers shall end */
+	_Atomic(bool) over;		/* all have run: the workers end */
 	struct latch latch[4];
 	weft_rt *rt;			/* the runtime that is watched */
-	bool stops;			/* it is in weft_rt_stop */
-	bool cancels;			/* which cuts every wait short */
+	bool stops;			/* it is in weft_rt_stop, */
+	bool cancels;			/* which cancels every wait */
 	_Atomic(uint32_t) blocked;	/* threads that wait for a latch */
 	struct latch *help;		/* opened by a task that needs help */
-	unsigned idles;			/* how often nobody ran before that */
-	unsigned looks;			/* ... and may; 0: any number */
+	unsigned idles;			/* how often no thread ran so far */
+	unsigned looks;			/* limit of idles; 0: none */
 };
 
 extern struct stage stage;
@@ -115,8 +119,8 @@ static inline void latch_wait(struct latch *l)
 }
 
 /*
- * The same for a task that blocks its processor until another one, which only
- * somebody else can run, has opened l: help comes within stage.looks looks.
+ * latch_wait for a task that blocks its processor.  A task that only another
+ * processor can run opens l: help comes within stage.looks looks.
  */
 static inline void latch_need(struct latch *l)
 {
@@ -146,7 +150,7 @@ static inline void job_run(weft_task *task)
 	(void)wf_sub_rlx(&stage.left, 1);
 }
 
-/* Job i, as its submitter makes it. */
+/* Prepare job i for its submit. */
 static inline weft_task *job_make(size_t i, void (*then)(struct job *j))
 {
 	struct job *j = &stage.job[i];
@@ -157,7 +161,7 @@ static inline weft_task *job_make(size_t i, void (*then)(struct job *j))
 	return &j->task;
 }
 
-/* Job i, which does what its `then' says, into rt, from wherever we are. */
+/* Submit job i to rt, keeping its `then'. */
 static inline void job_submit(weft_rt *rt, size_t i, weft_hint hint)
 {
 	int err = weft_submit(weft_rt_executor(rt),
@@ -166,13 +170,13 @@ static inline void job_submit(weft_rt *rt, size_t i, weft_hint hint)
 	weft_sim_assert(err == 0, "job %zu is refused: %d", i, err);
 }
 
-/* What a job may do: open latch j->arg. */
+/* A `then': open latch j->arg. */
 static inline void job_opens(struct job *j)
 {
 	latch_open(&stage.latch[j->arg]);
 }
 
-/* After all threads were joined: the first n ran, each once. */
+/* All threads were joined: each of the first n jobs ran once. */
 static inline void jobs_check(size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -183,52 +187,56 @@ static inline void jobs_check(size_t n)
 /* ------------------------------------------------------------------------ */
 /* The kit. */
 
-static inline void kit_open_proc(uint32_t i, uint64_t capacity)
+/* Processor i is awake; it looks around when a scenario says so. */
+static inline void kit_open_proc(uint32_t i)
 {
 	struct kit *kit = &stage.kit;
-	struct wf_proc *p = &kit->proc[i];
 
-	/* Its number would be i; as number 0 it sleeps without a deadline. */
-	p->id = 0;
-	p->group = &kit->group;
-	p->inject = &kit->group.inject;
-	p->bit = (uint64_t)1 << i;
-	p->pause = KIT_FAR;
-	wf_random_seed(&p->random, wf_os_random());
-	wf_runq_init(&p->runq, &kit->slots[i * KIT_CAP], capacity);
-	kit->thread[i].proc = p;
+	agenda_set(&kit->proc[i], KIT_FAR, KIT_FAR);
+	kit->thread[i].proc = &kit->proc[i];
 	kit->thread[i].rt = &kit->rt;
-	wf_store_rlx(&p->thread, &kit->thread[i]);
+	wf_store_rlx(&kit->proc[i].thread, &kit->thread[i]);
 }
 
-/* n processors, all awake, and their queues. */
-static inline void kit_open(uint32_t n, uint64_t capacity)
+/* n processors, all awake, in one group, or in groups of one. */
+static inline void kit_open_groups(
+	uint32_t n, uint32_t size, uint64_t capacity, const weft_policy *policy)
 {
 	struct kit *kit = &stage.kit;
 	struct weft_rt *rt = &kit->rt;
+	int err;
 
-	rt->executor.submit = wf_rt_submit;
-	rt->config.workers = n;
-	rt->config.group_size = n;
-	rt->config.lifo_budget = 2;
-	rt->config.steal_rounds = 1;
-	rt->config.coop_budget = 2;
-	rt->groups = &kit->group;
-	rt->procs = kit->proc;
-	rt->group_count = 1;
-	rt->proc_count = n;
-	rt->global_tick = 3;
-	rt->monitor.seen = kit->seen;
-	rt->membarrier = wf_os_membarrier_register() == 0;
-	kit->group.rt = rt;
-	kit->group.procs = kit->proc;
-	kit->group.count = n;
-	kit->group.max_searchers = (n + 1) / 2;
-	kit->group.all = UINT64_MAX >> (64 - n);
-	wf_store_rlx(&kit->group.wake_ns, 30 * WF_NS_PER_US);
+	rt->config = (weft_config){ .workers = n,
+		.group_size = size,
+		.local_capacity = (uint32_t)capacity,
+		.global_tick = 3,
+		.lifo_budget = 2,
+		.steal_rounds = 1,
+		.coop_budget = 2 };
+	rt->policy = *policy;
+	wf_rt_derive(rt);
+	rt->linger_ns = INT64_MAX;
+	err = wf_rt_assemble(rt);
+	weft_sim_assert(err == 0, "there is no memory for the kit");
+	kit->group = rt->groups;
+	kit->proc = rt->procs;
+	for (uint32_t i = 0; i < rt->group_count; i++)
+		wf_store_rlx(&kit->group[i].sleeping, 0);
 	for (uint32_t i = 0; i < n; i++)
-		kit_open_proc(i, capacity);
+		kit_open_proc(i);
 	stage.rt = rt;
+}
+
+static inline void kit_open(uint32_t n, uint64_t capacity)
+{
+	kit_open_groups(n, n, capacity, &(weft_policy){ 0 });
+}
+
+/* All threads were joined, all jobs have run. */
+static inline void kit_close(void)
+{
+	stage.rt = NULL;
+	wf_rt_disassemble(&stage.kit.rt);
 }
 
 static inline void kit_start(void (*fn)(void *), void *arg, const char *name)
@@ -247,13 +255,14 @@ static inline void kit_join(void)
 	stage.kit.sims = 0;
 }
 
-/* What weft_rt_stop does when no fiber is left: whoever parks ends. */
+/* Like weft_rt_stop when no fiber is left: workers that park end. */
 static inline void kit_quit(void)
 {
 	wf_store_rlx(&stage.kit.rt.quit, true);
-	/* [pair: park.sleep] As end_threads does. */
+	/* [pair: park.sleep] A worker that parks later sees quit. */
 	wf_fence_seq();
-	wf_wake_all(&stage.kit.group);
+	for (uint32_t i = 0; i < stage.kit.rt.group_count; i++)
+		wf_wake_all(&stage.kit.group[i]);
 }
 
 /* Wait for all jobs; then the workers end. */
@@ -262,15 +271,15 @@ static inline void kit_finish(void)
 	uint32_t left;
 
 	weft_sim_quiesce();
-	/* Not a load, which may be of an older value. */
+	/* A load might return an older value. */
 	left = wf_add_rlx(&stage.left, 0);
-	weft_sim_assert(left == 0, "nobody runs, and %u jobs have not run",
+	weft_sim_assert(left == 0, "no thread runs, and %u jobs have not run",
 		left);
 	kit_quit();
 	kit_join();
 }
 
-/* A thread of the runtime, but for its fibers. */
+/* A worker: a thread of the runtime that runs no fibers. */
 static inline void kit_work(void *arg)
 {
 	struct wf_thread *t = arg;
@@ -282,7 +291,7 @@ static inline void kit_work(void *arg)
 	wf_os_self_set(NULL);
 }
 
-/* n of them, for processors 0 to n - 1. */
+/* Start workers for processors 0 to n - 1. */
 static inline void kit_start_workers(uint32_t n)
 {
 	static const char *const names[KIT_PROCS] = { "P0", "P1", "P2" };
@@ -291,14 +300,14 @@ static inline void kit_start_workers(uint32_t n)
 		kit_start(kit_work, &stage.kit.thread[i], names[i]);
 }
 
-/* The same, and nothing else happens until all of them sleep. */
+/* Start workers, and wait until all of them sleep. */
 static inline void kit_start_sleepers(uint32_t n)
 {
 	kit_start_workers(n);
 	weft_sim_quiesce();
 }
 
-/* Job i into the global queue, as wf_submit_outside does. */
+/* Submit job i from outside. */
 static inline void kit_submit(size_t i)
 {
 	struct wf_batch batch = { 0 };
@@ -307,14 +316,14 @@ static inline void kit_submit(size_t i)
 	wf_submit_outside(&stage.kit.rt, &batch);
 }
 
-/* Job i into the queue of processor p, whose holder we are. */
+/* Push job i to processor p, whose holder the caller is. */
 static inline void kit_push(uint32_t p, size_t i)
 {
 	wf_push(&stage.kit.proc[p],
 		wf_entry_of(job_make(i, stage.job[i].then)));
 }
 
-/* Run all that is left in the queues, when nobody else is about. */
+/* Run all tasks left in the queues; no other thread runs. */
 static inline void kit_drain(uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -326,8 +335,8 @@ static inline void kit_drain(uint32_t n)
 }
 
 /*
- * One round of a thief that holds p, which has looked for so long that every
- * owner that did not pick meanwhile seems to compute.  What it takes it runs.
+ * One round of a thief that holds p.  It has searched for so long that every
+ * holder that did not pick meanwhile seems to compute.  It runs what it takes.
  */
 static inline void kit_rob(struct wf_proc *p)
 {
@@ -335,7 +344,7 @@ static inline void kit_rob(struct wf_proc *p)
 	weft_task *task;
 
 	wf_search_begin(&s, p);
-	s.now_ns += WF_STUCK_NS;
+	s.now_ns += wf_tuning.stuck_ns;
 	task = wf_search_round(&s, true);
 	if (task != NULL)
 		kit_run_task(task);
@@ -348,13 +357,13 @@ weft_config rt_config(uint32_t workers);
 void rt_start_with(const weft_config *cfg);
 void rt_start(uint32_t workers);
 
-/* Stop stage.rt, for as long as it takes. */
+/* Stop stage.rt, without a deadline. */
 void rt_stop(void);
 
-/* Asserts what holds at every step. */
+/* Assert what holds at every step. */
 void sched_step(void *arg);
 
-/* Asserts what holds when nobody can run before time passes. */
+/* Assert what holds when no thread can run before time passes. */
 void sched_idle(void *arg);
 
 /* ------------------------------------------------------------------------ */
@@ -376,17 +385,16 @@ void wake_other(void *arg);
 void wake_limit(void *arg);
 void wake_pause(void *arg);
 
-/* share_scenarios.c */
-void share_queue(void *arg);
-void share_slot(void *arg);
-void share_yielders(void *arg);
-void share_mix(void *arg);
-void share_close_queue(void *arg);
-void share_close_slot(void *arg);
-void share_close_yielders(void *arg);
-void share_reopen(void *arg);
-void share_second_look(void *arg);
-void share_two_thieves(void *arg);
+/* handshake_scenarios.c */
+void handshake_queue(void *arg);
+void handshake_slot(void *arg);
+void handshake_yielders(void *arg);
+void handshake_close_queue(void *arg);
+void handshake_close_slot(void *arg);
+void handshake_close_yielders(void *arg);
+void handshake_reopen(void *arg);
+void handshake_second_look(void *arg);
+void handshake_two_thieves(void *arg);
 void slot_push(void *arg);
 void slot_displace(void *arg);
 

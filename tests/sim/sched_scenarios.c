@@ -119,8 +119,9 @@ void sched_idle(void *arg)
 	if (wf_load_rlx(&rt->quit))
 		return;
 	conserve_check(rt);
-	weft_sim_assert(!rt->monitor.started || !anyone_runs(rt) ||
-			wf_load_rlx(&rt->monitor.asleep) == 0,
+	weft_sim_assert(rt->monitor == NULL || !rt->monitor->started ||
+			!anyone_runs(rt) ||
+			wf_load_rlx(&rt->monitor->asleep) == 0,
 		"a processor runs, and the monitor sleeps");
 }
 
@@ -182,16 +183,15 @@ static const struct scenario table[] = {
 	SMALL("wake/limit", wake_limit),
 	SMALL("wake/pause", wake_pause),
 
-	COMPLETE("share/queue", share_queue),
-	COMPLETE("share/slot", share_slot),
-	COMPLETE("share/yielders", share_yielders),
-	SMALL("share/mix", share_mix),
-	SMALL("share/close-queue", share_close_queue),
-	SMALL("share/close-slot", share_close_slot),
-	SMALL("share/close-yielders", share_close_yielders),
-	SMALL("share/reopen", share_reopen),
-	SMALL("share/second-look", share_second_look),
-	SMALL("share/two-thieves", share_two_thieves),
+	COMPLETE("handshake/queue", handshake_queue),
+	COMPLETE("handshake/slot", handshake_slot),
+	COMPLETE("handshake/yielders", handshake_yielders),
+	SMALL("handshake/close-queue", handshake_close_queue),
+	SMALL("handshake/close-slot", handshake_close_slot),
+	SMALL("handshake/close-yielders", handshake_close_yielders),
+	SMALL("handshake/reopen", handshake_reopen),
+	SMALL("handshake/second-look", handshake_second_look),
+	SMALL("handshake/two-thieves", handshake_two_thieves),
 	SMALL("slot/push", slot_push),
 	SMALL("slot/displace", slot_displace),
 
@@ -242,8 +242,8 @@ static const struct scenario table[] = {
 	HELP("work/help-in-time", work_help, &two_strong, STRONG),
 	HELP("work/help-three", work_help, &three, 0),
 	HELP("work/help-three-in-time", work_help, &three_strong, STRONG),
-	HELP("work/help-abroad", work_help, &apart, 0),
-	HELP("work/help-abroad-in-time", work_help, &apart_strong, STRONG),
+	HELP("work/help-other-group", work_help, &apart, 0),
+	HELP("work/help-other-group-in-time", work_help, &apart_strong, STRONG),
 	TURNS("work/turns-one", work_turns, 1),
 	TURNS("work/turns", work_turns, 2),
 	TURNS("work/transfer-one", work_transfer, 1),

@@ -3,7 +3,7 @@
  * tests/sim/scope_scenarios.c - scopes and the values of fibers.
  *
  * Scopes lie in memory of their own, which is freed the instant they are
- * closed: whoever still touches one then is caught.
+ * closed: a later access is caught.
  */
 #include "sim/scenario.h"
 
@@ -16,13 +16,12 @@
 #define YES ((void *)1)
 #define NUMBER(n) ((void *)(uintptr_t)(n))
 
-/* What a run is about; all of it is new in each. */
+/* The state of a schedule; new in each. */
 static struct {
 	weft_scope *outer, *inner;
 	weft_event never, event;
 	weft_time deadline;
-	bool firm;		  /* the owner of inner stays outside */
-	int got[4];		  /* what waits ended with */
+	int got[4];		  /* results of waits */
 	_Atomic(uint32_t) begun;  /* cancellers may begin */
 	_Atomic(uint32_t) ended;  /* members that have */
 	_Atomic(uint32_t) result; /* of close, plus 1000 */
@@ -59,7 +58,7 @@ static void expect(const char *what, int got, int wanted)
 	weft_sim_assert(got == wanted, "%s: %d, not %d", what, got, wanted);
 }
 
-/* Whoever waits for it may begin. */
+/* The waiters for it may begin. */
 static void begin(void)
 {
 	/* [pair: scope.begin] With the scopes it is about. */
@@ -268,7 +267,7 @@ static void cancel_family(void *arg)
 	play(owner_of_family, arg, canceller);
 }
 
-/* A member starts others, which end at once, and nobody cancels. */
+/* A member starts others, which end at once, and no one is cancelled. */
 static int goes_some(void *arg)
 {
 	(void)arg;

@@ -619,7 +619,7 @@ static void *child_main(void *arg)
 	return arg;
 }
 
-static void *child_abroad(void *arg)
+static void *foreign_child(void *arg)
 {
 	s.before = 1;
 	desk_leave(&s.desk);
@@ -681,14 +681,14 @@ static void select_join(void *arg)
  * The fiber is on an executor of the user, and nothing of its memory is left
  * when it was joined.
  */
-static void select_abroad(void *arg)
+static void select_foreign(void *arg)
 {
 	weft_fiber_attr attr = { .executor = &s.desk.executor };
 	int err, thread, other;
 
 	open_both(arg, 3);
 	desk_open(&s.desk, 1);
-	err = weft_spawn(&s.child, &attr, child_abroad, &s);
+	err = weft_spawn(&s.child, &attr, foreign_child, &s);
 	weft_sim_assert(err == 0, "spawn: %d", err);
 	thread = duo_thread(select_join_or_recv, NULL, "select");
 	other = duo_thread(try_a, NULL, "sender");
@@ -756,8 +756,8 @@ static const struct scenario table[] = {
 	SCENE("join-fibers", select_join, FIBERS, 0, BY_VALUE),
 	SCENE("join-coarse", select_join, COARSE, 0, BY_VALUE),
 	SCENE("join-late", select_join, COARSE, 0, BY_DEADLINE),
-	SCENE("join-abroad", select_abroad, THREADS, 0, BY_VALUE),
-	SCENE("join-abroad-late", select_abroad, THREADS, 0, BY_DEADLINE),
+	SCENE("join-foreign", select_foreign, THREADS, 0, BY_VALUE),
+	SCENE("join-foreign-late", select_foreign, THREADS, 0, BY_DEADLINE),
 };
 
 const struct scenarios select_scenarios = {

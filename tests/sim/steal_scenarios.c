@@ -5,9 +5,10 @@
  */
 #include "sched_kit.h"
 
-#include "sched/finish.h"
+#include "life/finish.h"
 #include "idle/gate.h"
 #include "sched/handshake.h"
+#include "support/agenda.h"
 
 /* n picks of a processor. */
 static void pick_n(struct wf_proc *p, unsigned n)
@@ -23,8 +24,8 @@ static void pick_n(struct wf_proc *p, unsigned n)
 static void be_coarse(uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		wf_store_rlx(&stage.kit.proc[i].coarse, true);
-	wf_store_rlx(&stage.kit.group.coarse, true);
+		wf_store_rlx(&stage.kit.proc[i].push_flags, true);
+	wf_store_rlx(&stage.kit.group->coarse, true);
 }
 
 static void end(uint32_t procs, size_t jobs)
@@ -32,6 +33,7 @@ static void end(uint32_t procs, size_t jobs)
 	kit_join();
 	kit_drain(procs);
 	jobs_check(jobs);
+	kit_close();
 }
 
 /* ------------------------------------------------------------------------ */
@@ -62,7 +64,7 @@ void steal_chain(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What does not fit goes to the global queue, whoever robs meanwhile. */
+/* Tasks that do not fit go to the global queue, while thieves take. */
 
 static void push_five(void *arg)
 {
@@ -79,21 +81,21 @@ void steal_offload(void *arg)
 	(void)arg;
 	kit_open(3, 2);
 	be_coarse(3);
-	stage.kit.proc[1].pause = 1;
+	agenda_set(&stage.kit.proc[1], 1, 1);
 	kit_start(push_five, &stage.kit.proc[0], "P0");
 	kit_start(pick_two, &stage.kit.proc[1], "P1");
 	kit_start(rob_and_pick, &stage.kit.proc[2], "P2");
 	end(3, 5);
 }
 
-/* Yielders go to the global queue for those who search. */
+/* Yielders go to the global queue, where searchers find them. */
 static void yield_three(void *arg)
 {
 	struct wf_proc *p = arg;
 
 	for (size_t i = 0; i < 3; i++)
 		wf_push_yield(p, job_make(i, NULL));
-	p->pause = 1;
+	agenda_set(p, 1, 1);
 	pick_n(p, 2);
 }
 
@@ -102,7 +104,7 @@ void steal_spill(void *arg)
 	(void)arg;
 	kit_open(3, 2);
 	be_coarse(3);
-	(void)wf_or_rlx(&stage.kit.group.searching, stage.kit.proc[2].bit);
+	(void)wf_or_rlx(&stage.kit.group->searching, stage.kit.proc[2].bit);
 	kit_start(yield_three, &stage.kit.proc[0], "P0");
 	kit_start(pick_two, &stage.kit.proc[1], "P1");
 	kit_start(rob_and_pick, &stage.kit.proc[2], "P2");
@@ -123,8 +125,8 @@ void pick_global(void *arg)
 {
 	(void)arg;
 	kit_open(2, 2);
-	wf_store_rlx(&stage.kit.group.gate_open, weft_sim_either(2) == 0);
-	stage.kit.proc[0].pause = 2;
+	wf_store_rlx(&stage.kit.group->gate_open, weft_sim_either(2) == 0);
+	agenda_set(&stage.kit.proc[0], 2, 2);
 	kit_start(submit_two, NULL, "outside");
 	kit_start(pick_two, &stage.kit.proc[0], "P0");
 	kit_start(pick_two, &stage.kit.proc[1], "P1");
@@ -132,9 +134,9 @@ void pick_global(void *arg)
 }
 
 /*
- * What was started on one processor and went through the global queue ends on
- * another, and each counts its own: who adds that up never sees too few.  There
- * is one more, from outside.
+ * Fibers that were started on one processor and went through the global queue
+ * end on another, and each processor counts its own: the sum is never too
+ * small.  There is one more fiber, from outside.
  */
 static void start_three(void *arg)
 {
@@ -192,8 +194,8 @@ static void pick_four(void *arg)
 
 void gate_opens(void *arg)
 {
-	struct wf_group *g = &stage.kit.group;
 	int64_t now = wf_os_now_ns(), pause = 0;
+	enum wf_gate_phase phase;
 
 	(void)arg;
 	kit_open(2, KIT_CAP);
@@ -207,12 +209,13 @@ void gate_opens(void *arg)
 	kit_start(pick_four, &stage.kit.proc[0], "P0");
 	for (int i = 0; i < 6; i++, now += 500 * WF_NS_PER_US)
 		pause = wf_monitor_look(&stage.kit.rt, now, pause);
-	weft_sim_assert(wf_load_rlx(&g->gate_open) ==
-			(g->gate.phase == WF_GATE_TRIAL ||
-				g->gate.phase == WF_GATE_OPEN),
+	phase = stage.kit.rt.monitor->groups->gate.phase;
+	weft_sim_assert(wf_load_rlx(&stage.kit.group->gate_open) ==
+			(phase == WF_GATE_TRIAL || phase == WF_GATE_OPEN),
 		"the gate is not where it says");
 	kit_finish();
 	jobs_check(4);
+	kit_close();
 }
 
 /* ------------------------------------------------------------------------ */
@@ -240,7 +243,6 @@ static void need_outside(struct job *j)
 
 static void start_monitor(void)
 {
-	stage.kit.rt.monitor.seen = NULL;
 	weft_sim_assert(wf_monitor_start(&stage.kit.rt) == 0, "no monitor");
 	wf_store_rlx(&stage.left, 2);
 }
@@ -258,9 +260,10 @@ static void end_monitored(void)
 	kit_finish();
 	wf_monitor_stop(&stage.kit.rt);
 	jobs_check(2);
+	kit_close();
 }
 
-/* Nobody was woken for the second task. */
+/* No sleeper was woken for the second task. */
 void monitor_helps(void *arg)
 {
 	open_monitored(arg);
@@ -273,20 +276,21 @@ void monitor_helps(void *arg)
 /* As a thread of the runtime begins. */
 static void work_first(void *arg)
 {
-	wf_monitor_rouse(&stage.kit.rt);
+	wf_monitor_wake(&stage.kit.rt);
 	kit_work(arg);
 }
 
 /*
- * The same when everybody slept, so that the monitor goes to sleep as the first
- * processor wakes up (M1).
+ * All processors slept, so that the monitor goes to sleep as the first of them
+ * wakes up (M1).
  */
 void monitor_sleeps(void *arg)
 {
-	struct wf_group *g = &stage.kit.group;
+	struct wf_group *g;
 
 	stage.looks = ((const struct help *)arg)->looks;
 	kit_open(2, 2);
+	g = stage.kit.group;
 	wf_store_rlx(&g->sleeping, stage.kit.proc[0].bit);
 	kit_start(kit_work, &stage.kit.thread[1], "P1");
 	weft_sim_quiesce();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sim/strand_scenarios.c - the strand: one after the other, in order,
- * none lost and none twice, whoever submits and whatever runs it; and gone the
- * instant that the last is through.
+ * none lost and none twice, over any executor; and freed the instant that its
+ * last task has run.
  */
 #include "sim/item_kit.h"
 
@@ -99,7 +99,7 @@ void strand_three(void *arg)
 	items_check(3);
 }
 
-/* Who submits runs. */
+/* The submitter runs the task. */
 void strand_inline(void *arg)
 {
 	int other;
@@ -131,7 +131,7 @@ static void submit_and_serve(void *arg)
 	serve_now();
 }
 
-/* Nobody waits for one that stops anywhere, not even inside of a task. */
+/* A thread may stop anywhere, even in a task: no other waits for it. */
 void strand_stop(void *arg)
 {
 	static unsigned zero = 0, two = 2;
@@ -152,8 +152,8 @@ void strand_stop(void *arg)
 }
 
 /*
- * It is refused while others push on top: those were accepted, and are run by
- * who was refused.
+ * A submit is refused while others push on top: those were accepted, and the
+ * refused submitter runs them.
  */
 void strand_refuse(void *arg)
 {
@@ -296,7 +296,7 @@ static weft_fiber *collect(void)
 	return f;
 }
 
-/* Alone from one wait to the next: what it does is never seen half done. */
+/* It runs alone from one wait to the next: no task sees its work half done. */
 static void *be_alone(void *arg)
 {
 	weft_fiber *self = weft_self();
@@ -346,7 +346,7 @@ static void submit_next(struct item *i)
 	item_submit(item_number(i) + 1);
 }
 
-/* What a task submits is waited for as well. */
+/* Destroy waits for tasks that a task submits too. */
 void strand_destroy(void *arg)
 {
 	int server;
@@ -362,7 +362,7 @@ void strand_destroy(void *arg)
 	(void)weft_sim_join(server);
 }
 
-/* There may be nothing to wait for, and nobody who would run it. */
+/* The strand may be idle, and no thread may run its executor. */
 void strand_destroy_idle(void *arg)
 {
 	int other;
@@ -401,7 +401,7 @@ static void wakes(void *arg)
 	weft_wake(f, WEFT_HINT_DEFAULT);
 }
 
-/* It goes when its last fiber ends, though who woke that is not back yet. */
+/* It is freed when its last fiber ends, with the waker still in its call. */
 void strand_destroy_wake(void *arg)
 {
 	int waker, server;
@@ -430,7 +430,7 @@ static void *destroys(void *arg)
 	return arg;
 }
 
-/* By a fiber on what it is over. */
+/* By a fiber on the executor below it. */
 void strand_destroy_fiber(void *arg)
 {
 	(void)arg;

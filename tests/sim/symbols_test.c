@@ -130,7 +130,7 @@ static void what_is_of_weft_is_told(void **state)
 	assert_true(lines[0].inside && lines[1].inside);
 	/* What a function begins with may be another, inlined. */
 	kit_says(lines[0].text, "(sched/");
-	kit_says(lines[1].text, "(sched/");
+	kit_says(lines[1].text, "(life/");
 }
 
 /* More than fit into one command. */

@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "base/units.h"
+#include "idle/serve.h"
 #include "wait/timers.h"
 
 static struct {
@@ -46,7 +47,7 @@ static void check_list(struct wf_timer *t, struct wf_wheel *w)
 static void close_all(void)
 {
 	for (unsigned i = 0; i < DUO_WORKERS; i++) {
-		struct wf_wheel *w = &duo->proc[i].timers.wheel;
+		struct wf_wheel *w = &duo->proc[i].timers->wheel;
 
 		if (w->heap.root != NULL)
 			w->heap.root->next = NULL;
@@ -86,8 +87,8 @@ static void fire_all(void *arg)
 
 	for (unsigned i = 0; i < times; i++)
 		for (unsigned p = 0; p < DUO_WORKERS; p++)
-			(void)wf_timers_fire(
-				&duo->proc[p].timers, weft_now(), SIZE_MAX);
+			(void)wf_serve_timers(
+				duo->proc[p].timers, weft_now(), SIZE_MAX);
 }
 
 /* Some time from ns on: many, so that it comes at any moment. */
@@ -260,7 +261,7 @@ static void *sleeps_or_not(void *arg)
 }
 
 /* A sleeper is cancelled: as it falls asleep, as it wakes. */
-static void timer_cut(void *arg)
+static void timer_cancel_fired(void *arg)
 {
 	int canceller, other;
 
@@ -377,7 +378,7 @@ static void one_wait(weft_fiber *f, int64_t until)
 	wf_store_rlx(&f->latest, until);
 	timers = wf_timers_hold(f);
 	/* [pair: fiber.wake] As in wait/wait.c. */
-	wf_store_rel(&f->wait, wait | WF_WAIT_PARKED);
+	wf_store_rel(&f->wait, wait | WF_WAIT_SETTLED);
 	wf_timers_let_go(timers);
 	claim = wf_wait_claim(f, wait, 0);
 	weft_sim_assert(claim == WF_CLAIM_WAKE, "its time has not come");
@@ -406,7 +407,7 @@ static void timer_again(void *arg)
 	wf_os_self_set(NULL);
 	setter = duo_thread(sets, NULL, "fiber");
 	for (int i = 0; i < 3; i++)
-		(void)wf_timers_prune(&duo->proc[0].timers);
+		(void)wf_timers_prune(duo->proc[0].timers);
 	(void)weft_sim_join(setter);
 	wf_fiber_give(&duo->proc[0].fibers, &duo->rt.fibers, s.fiber);
 	close_all();
@@ -543,7 +544,7 @@ static void timer_alone(void *arg)
 /* ------------------------------------------------------------------------ */
 /* Abroad: the thread for timers, and the home that goes with the last. */
 
-static void *sleeps_abroad(void *arg)
+static void *sleeps_foreign(void *arg)
 {
 	int64_t ns = (int64_t)(uintptr_t)arg;
 	weft_time at = weft_after(ns);
@@ -557,11 +558,11 @@ static void *sleeps_abroad(void *arg)
 }
 
 /* Two: the later one first, so that the thread must be told. */
-static void timer_abroad(void *arg)
+static void timer_foreign(void *arg)
 {
 	desk_open(&s.desk, 2);
-	desk_root(&s.desk, sleeps_abroad, (void *)100000);
-	desk_root(&s.desk, sleeps_abroad, (void *)1000);
+	desk_root(&s.desk, sleeps_foreign, (void *)100000);
+	desk_root(&s.desk, sleeps_foreign, (void *)1000);
 	desk_run(&s.desk, arg ? 2 : 1);
 }
 
@@ -617,7 +618,7 @@ static void timer_told(void *arg)
  * after that, and learns that it was cancelled.  Unless the deadline came
  * before the second began.
  */
-static void *late_then_cut(void *arg)
+static void *late_then_canceled(void *arg)
 {
 	int err;
 
@@ -625,12 +626,12 @@ static void *late_then_cut(void *arg)
 	err = weft_group_wait(&s.other, s.deadline);
 	weft_sim_assert(
 		err == (wf_load_rlx(&s.step) ? -ECANCELED : -ETIMEDOUT),
-		"late, then cut: %d", err);
+		"late, then cancelled: %d", err);
 	desk_leave(&s.desk);
 	return arg;
 }
 
-static void *cuts_when_late(void *arg)
+static void *cancels_when_late(void *arg)
 {
 	_Atomic(uint32_t) never = 0;
 	weft_fiber_info info;
@@ -647,15 +648,15 @@ static void *cuts_when_late(void *arg)
 	return arg;
 }
 
-static void timer_late_then_cut(void *arg)
+static void timer_late_then_cancel(void *arg)
 {
 	int err;
 
 	(void)arg;
 	weft_group_add(&s.other, 1);
 	desk_open(&s.desk, 2);
-	s.fiber = spawn_on(&s.desk.executor, late_then_cut, NULL);
-	desk_root(&s.desk, cuts_when_late, NULL);
+	s.fiber = spawn_on(&s.desk.executor, late_then_canceled, NULL);
+	desk_root(&s.desk, cancels_when_late, NULL);
 	desk_run(&s.desk, 1);
 	err = weft_join(s.fiber, NULL, WEFT_NOW);
 	weft_sim_assert(err == 0, "join: %d", err);
@@ -689,15 +690,15 @@ static void timer_last(void *arg)
 }
 
 /* The home is left, and built anew, while the old one is torn down. */
-static void timer_homes(void *arg)
+static void timer_foreign_pools(void *arg)
 {
 	(void)arg;
 	weft_detach(spawn_on(weft_inline(), last_of_all, NULL));
 	weft_detach(spawn_on(weft_inline(), last_of_all, NULL));
 }
 
-/* A wait abroad that is woken and timed out at once. */
-static void *waits_abroad(void *arg)
+/* A wait of a foreign fiber that is woken and times out at once. */
+static void *waits_foreign(void *arg)
 {
 	weft_time at = soon(500);
 	int err = weft_group_wait(s.g, at);
@@ -711,14 +712,14 @@ static void *waits_abroad(void *arg)
 	return NULL;
 }
 
-static void timer_abroad_wake(void *arg)
+static void timer_foreign_wake(void *arg)
 {
 	int waker;
 
 	(void)arg;
 	open_all(2);
 	desk_open(&s.desk, 1);
-	desk_root(&s.desk, waits_abroad, NULL);
+	desk_root(&s.desk, waits_foreign, NULL);
 	waker = duo_thread(done, NULL, "waker");
 	desk_run(&s.desk, 1);
 	(void)weft_sim_join(waker);
@@ -761,7 +762,9 @@ static const struct scenario table[] = {
 	{ .name = "timer/wake", .body = timer_wake },
 	{ .name = "timer/wake-outside", .body = timer_wake, .arg = YES },
 	{ .name = "timer/cancel", .body = timer_cancel },
-	{ .name = "timer/cut", .body = timer_cut, .arg = TIMES(2) },
+	{ .name = "timer/cancel-fired",
+		.body = timer_cancel_fired,
+		.arg = TIMES(2) },
 	{ .name = "timer/moves", .body = timer_moves },
 	{ .name = "timer/moves-later",
 		.body = timer_moves,
@@ -777,14 +780,14 @@ static const struct scenario table[] = {
 	{ .name = "timer/lives", .body = timer_lives, .arg = TIMES(3) },
 	{ .name = "timer/park", .body = timer_park },
 	{ .name = "timer/alone", .body = timer_alone },
-	{ .name = "timer/abroad", .body = timer_abroad },
-	{ .name = "timer/abroad-two", .body = timer_abroad, .arg = YES },
-	{ .name = "timer/abroad-wake", .body = timer_abroad_wake },
+	{ .name = "timer/foreign", .body = timer_foreign },
+	{ .name = "timer/foreign-two", .body = timer_foreign, .arg = YES },
+	{ .name = "timer/foreign-wake", .body = timer_foreign_wake },
 	{ .name = "timer/told", .body = timer_told },
-	{ .name = "timer/late-then-cut", .body = timer_late_then_cut },
+	{ .name = "timer/late-then-cancel", .body = timer_late_then_cancel },
 	{ .name = "timer/last", .body = timer_last },
 	{ .name = "timer/last-joined", .body = timer_last, .arg = YES },
-	{ .name = "timer/homes", .body = timer_homes },
+	{ .name = "timer/foreign-pools", .body = timer_foreign_pools },
 	{ .name = "timer/stop", .body = timer_stop },
 };
 

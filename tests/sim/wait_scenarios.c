@@ -15,7 +15,7 @@
 #include "os/os.h"
 #include "os/spin.h"
 #include "sched/submit.h"
-#include "wait/wait.h"
+#include "wait/wait_inline.h"
 
 struct slot {
 	struct wf_spin lock;
@@ -28,7 +28,7 @@ static struct {
 	struct slot *slot[2];
 	unsigned slots; /* of them are waited on, each by a node */
 	weft_time deadline;
-	bool firm, fast;
+	bool shielded, fast;
 	weft_fiber *fiber; /* who waits, if a fiber does */
 	int result;
 	_Atomic(uint32_t) ended; /* how often by a claim */
@@ -66,13 +66,14 @@ static void slots_close(void)
 static bool park_fast(struct wf_waiter *w)
 {
 	if (!wf_waiter_is_plain(w))
-		return wf_waiter_park(w);
-	return wf_waiter_park_plain(w) || wf_waiter_cut(w, WF_WAIT_PARKED);
+		return wf_waiter_publish(w);
+	return wf_waiter_publish_plain(w) ||
+		wf_waiter_cancel(w, WF_WAIT_SETTLED);
 }
 
 static bool commit_one(struct weft_awaiter *a, weft_fiber *f)
 {
-	struct wf_waiter *w = wf_waiter_of(a);
+	struct wf_waiter *w = (struct wf_waiter *)a;
 	struct wf_node *n = &((struct wait *)a)->own;
 	struct slot *slot = s.slot[0];
 
@@ -83,7 +84,7 @@ static bool commit_one(struct weft_awaiter *a, weft_fiber *f)
 		return false;
 	}
 	wf_list_add(&slot->list, n);
-	if (!(s.fast ? park_fast(w) : wf_waiter_park(w))) {
+	if (!(s.fast ? park_fast(w) : wf_waiter_publish(w))) {
 		wf_list_remove(&slot->list, n);
 		wf_spin_unlock(&slot->lock);
 		return false;
@@ -107,8 +108,8 @@ static int slot_wait(void)
 	int err;
 
 	wf_node_open(&w->own, &w->w);
-	err = s.firm
-		? wf_wait_firm(&w->w, commit_one, "slot", s.slot[0])
+	err = s.shielded
+		? wf_wait_shielded(&w->w, commit_one, "slot", s.slot[0])
 		: wf_wait(&w->w, commit_one, "slot", s.slot[0], s.deadline);
 
 	if (err < 0)
@@ -227,9 +228,9 @@ void wait_cancel(void *arg)
 }
 
 /* The same, but nothing except the waker ends it. */
-static void wait_firm(void *arg)
+static void wait_shielded(void *arg)
 {
-	s.firm = true;
+	s.shielded = true;
 	wait_cancel(arg);
 	weft_sim_assert(s.result == 0, "it ended with %d", s.result);
 }
@@ -338,7 +339,8 @@ static void several_fiber(void *arg)
 /* ------------------------------------------------------------------------ */
 /* Nobody signals: it ends by its cancellation, or never. */
 
-static void cut(void *(*waiter)(void *), unsigned slots, unsigned flags)
+static void cancel_waiter(
+	void *(*waiter)(void *), unsigned slots, unsigned flags)
 {
 	int canceller;
 
@@ -355,20 +357,20 @@ static void cut(void *(*waiter)(void *), unsigned slots, unsigned flags)
 	slots_close();
 }
 
-static void cut_one(void *flags)
+static void cancel_one(void *flags)
 {
-	cut(waiting_fiber, 1, (unsigned)(uintptr_t)flags);
+	cancel_waiter(waiting_fiber, 1, (unsigned)(uintptr_t)flags);
 }
 
-static void cut_fast(void *flags)
+static void cancel_fast(void *flags)
 {
 	s.fast = true;
-	cut_one(flags);
+	cancel_one(flags);
 }
 
-static void cut_several(void *flags)
+static void cancel_several(void *flags)
 {
-	cut(fiber_for_several, 2, (unsigned)(uintptr_t)flags);
+	cancel_waiter(fiber_for_several, 2, (unsigned)(uintptr_t)flags);
 }
 
 /* ------------------------------------------------------------------------ */
@@ -483,22 +485,22 @@ static const struct scenario table[] = {
 		.arg = NUMBER(1),
 		.opts.preemptions = 2,
 		.complete = 1 },
-	{ .name = "wait/firm", .body = wait_firm },
+	{ .name = "wait/shielded", .body = wait_shielded },
 	{ .name = "wait/several", .body = several_thread },
 	{ .name = "wait/several-timed",
 		.body = several_thread,
 		.arg = NUMBER(1) },
 	{ .name = "wait/several-fiber", .body = several_fiber },
-	{ .name = "wait/cut", .body = cut_one },
-	{ .name = "wait/cut-fenced",
-		.body = cut_one,
+	{ .name = "wait/cancel-one", .body = cancel_one },
+	{ .name = "wait/cancel-one-fenced",
+		.body = cancel_one,
 		.arg = NUMBER(DUO_FENCED) },
-	{ .name = "wait/cut-fast",
-		.body = cut_fast,
+	{ .name = "wait/cancel-fast",
+		.body = cancel_fast,
 		.arg = NUMBER(DUO_FENCED) },
-	{ .name = "wait/cut-several", .body = cut_several },
-	{ .name = "wait/cut-several-fenced",
-		.body = cut_several,
+	{ .name = "wait/cancel-several", .body = cancel_several },
+	{ .name = "wait/cancel-several-fenced",
+		.body = cancel_several,
 		.arg = NUMBER(DUO_FENCED) },
 	{ .name = "wait/leave", .body = leave_thread },
 	{ .name = "wait/leave-fiber", .body = leave_fiber },

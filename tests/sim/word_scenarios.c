@@ -144,7 +144,7 @@ void word_stale(void *arg)
 /* ------------------------------------------------------------------------ */
 /* WAIT: who ends it. */
 
-#define CAUSES (WF_WAIT_CUT | WF_WAIT_LATE)
+#define CAUSES (WF_WAIT_CANCELED | WF_WAIT_LATE)
 
 struct waits {
 	weft_fiber *f;
@@ -202,15 +202,15 @@ static void wake(void *arg)
 	settle(s, wf_wait_claim(s->f, wait, 0));
 }
 
-/* Who cuts it short has only the fiber, as wf_cut_wake. */
-static void cut(void *arg)
+/* Who cuts it short has only the fiber, as wf_cancel_wake. */
+static void cancel(void *arg)
 {
 	struct waits *s = arg;
 	uint64_t seen = wf_load_rlx(&s->f->wait);
 	uint64_t phase = seen & WF_WAIT_PHASE;
 
-	if (phase == WF_WAIT_ARMED || phase == WF_WAIT_PARKED)
-		settle(s, wf_wait_claim(s->f, seen, WF_WAIT_CUT));
+	if (phase == WF_WAIT_ARMED || phase == WF_WAIT_SETTLED)
+		settle(s, wf_wait_claim(s->f, seen, WF_WAIT_CANCELED));
 }
 
 /* So has its timer. */
@@ -219,7 +219,7 @@ static void fire(void *arg)
 	struct waits *s = arg;
 	uint64_t seen = wf_load_rlx(&s->f->wait);
 
-	if ((seen & WF_WAIT_PHASE) == WF_WAIT_PARKED)
+	if ((seen & WF_WAIT_PHASE) == WF_WAIT_SETTLED)
 		settle(s, wf_wait_claim(s->f, seen, WF_WAIT_LATE));
 }
 
@@ -243,7 +243,7 @@ static void park(struct waits *s, uint64_t wait)
 
 	s->context = 1;
 	/* [pair: fiber.wake] As wf_waiter_settle does it. */
-	if (wf_cas_rel(&s->f->wait, &seen, wait | WF_WAIT_PARKED))
+	if (wf_cas_rel(&s->f->wait, &seen, wait | WF_WAIT_SETTLED))
 		while (wf_load_rlx(&s->runnable) == 0)
 			weft_sim_yield();
 }
@@ -269,8 +269,8 @@ void word_wait(void *arg)
 {
 	struct waits *s = waits_open();
 	int waker = duo_thread(wake, s, "waker");
-	int other = duo_thread(arg ? fire : cut, s, "other");
-	uint64_t cause = arg ? WF_WAIT_LATE : WF_WAIT_CUT;
+	int other = duo_thread(arg ? fire : cancel, s, "other");
+	uint64_t cause = arg ? WF_WAIT_LATE : WF_WAIT_CANCELED;
 	uint64_t wait = arm(s, 0), seen;
 
 	park(s, wait);
@@ -278,7 +278,7 @@ void word_wait(void *arg)
 	weft_sim_assert((seen & ~CAUSES) == (wait | WF_WAIT_CLAIMED),
 		"the word is %#llx", (unsigned long long)seen);
 	weft_sim_assert(!(seen & CAUSES & ~cause), "a cause that was not");
-	/* Nobody cut it short, so it was the waker, and its work is seen. */
+	/* It was not cancelled: the waker ended it, and its work is seen. */
 	weft_sim_assert((seen & CAUSES) || s->work == 1,
 		"the waker's work is not seen");
 	(void)weft_sim_join(waker);

@@ -15,7 +15,7 @@ static void send_thief(void)
 	weft_rt *rt = stage.rt;
 
 	for (uint32_t i = 0; i < rt->proc_count; i++)
-		wf_store_rlx(&rt->procs[i].coarse, true);
+		wf_store_rlx(&rt->procs[i].push_flags, true);
 	wf_store_rlx(&rt->groups->coarse, true);
 	wf_outside_enter(rt);
 	(void)wf_wake_one(rt->groups);

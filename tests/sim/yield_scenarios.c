@@ -9,7 +9,7 @@
 
 #include "os/cxx.h"
 #include "os/os.h"
-#include "idle/wake.h"
+#include "sched/idle.h"
 
 enum { FIBERS = 4, YIELDS = 2 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stack/cache_test.c - whoever holds a credit finds a stack, whatever
- * the other caches hoard (P1), and no stack is handed to two.
+ * tests/stack/cache_test.c - a holder of a credit finds a stack, whatever the
+ * other caches hoard (P1), and no stack is handed to two.
  *
- * Every stack carries a mark at its low end and at its top: the ticket of who
- * has it, or 0.  A stack that nobody had before reads as zero too.
+ * Every stack carries a mark at its low end and at its top: the ticket of its
+ * user, or 0.  A stack that is used for the first time reads as zero too.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -156,7 +156,7 @@ static void a_cache_keeps_two_batches_and_no_more(void **state)
 }
 
 /* Processors that take get whole magazines from processors that give. */
-static void magazines_go_from_those_who_give_to_those_who_take(void **state)
+static void whole_magazines_go_from_givers_to_takers(void **state)
 {
 	struct wf_stack_cache taker, giver;
 	size_t carved;
@@ -479,7 +479,7 @@ static void begin_mail(struct office *o, struct wf_stack_cache *c,
 	}
 	m.s = wf_stack_take(c, cls);
 	o->wrong[self] += !mark(m.s, 0, ticket);
-	/* Half the time to thread 0, who has more to give than to take. */
+	/* Half the time to thread 0, which gives more than it takes. */
 	if (!post(&o->boxes[wf_random_below(r, 2) ? 0 : self ^ 1], m))
 		finish(o, c, self, m);
 }
@@ -552,7 +552,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_boundary_is_not_crossed_each_time),
 		TEST(a_cache_keeps_two_batches_and_no_more),
-		TEST(magazines_go_from_those_who_give_to_those_who_take),
+		TEST(whole_magazines_go_from_givers_to_takers),
 		TEST(hoarders_and_trimmers_leave_enough),
 		TEST(a_credit_is_always_good_for_a_stack),
 		TEST(no_stack_is_handed_to_two),

@@ -63,7 +63,7 @@ static void the_sizes_that_users_will_give(void **state)
 	assert_int_equal(wf_stack_class_of(WF_GIB, page), WF_STACK_CLASSES - 1);
 }
 
-static void what_is_too_large_is_refused(void **state)
+static void too_large_sizes_are_refused(void **state)
 {
 	static const size_t sizes[] = { WF_GIB + 1, 2 * WF_GIB,
 		SIZE_MAX / 2 - 1, SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX - 1,
@@ -162,7 +162,7 @@ int main(void)
 		cmocka_unit_test(
 			each_size_has_the_smallest_class_that_holds_it),
 		cmocka_unit_test(the_sizes_that_users_will_give),
-		cmocka_unit_test(what_is_too_large_is_refused),
+		cmocka_unit_test(too_large_sizes_are_refused),
 		cmocka_unit_test(a_larger_size_never_has_a_smaller_class),
 		cmocka_unit_test(every_slot_has_the_right_shape),
 		cmocka_unit_test(every_class_is_twice_the_one_before),

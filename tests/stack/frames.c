@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stack/frames.c - down and down, until something stops it.
+ * tests/stack/frames.c - functions that recurse until the guard stops them.
  */
 #include "frames.h"
 

@@ -43,7 +43,7 @@ wf_maybe_unused static wf_may_switch void hop_main(void *arg)
 	hop_leave(h);
 }
 
-/* Let h begin with fn on stack s, when somebody goes there. */
+/* Let h begin with fn on stack s at the first hop_go. */
 static inline void hop_open(struct hop *h, struct wf_stack *s,
 	void (*fn)(struct hop *self), void *arg)
 {

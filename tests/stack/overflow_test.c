@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stack/overflow_test.c - a fiber that runs off its stack is told by name
- * before anything else is harmed, and never survives it.
+ * tests/stack/overflow_test.c - a fiber that overflows its stack ends the
+ * program with a line that names the fiber, and harms no other memory.
  *
  * All of it happens in child processes.  There the fiber is a function on the
  * second of three stacks that lie side by side; the two others are full of
@@ -31,8 +31,8 @@
 struct act {
 	void (*harm)(void);
 	const char *name;		/* the fiber's */
-	enum { NOBODY, PLAIN, INFORMED, AS_AT_START } previous;
-	bool no_fiber;			/* nobody is there, says the library */
+	enum { NONE, PLAIN, INFORMED, AS_AT_START } previous;
+	bool no_fiber;			/* the library sees no fiber */
 };
 
 /* What it saw. */
@@ -290,7 +290,7 @@ static void a_name_is_cut_after_64_bytes(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What is no overflow. */
+/* Faults that are not overflows. */
 
 static void touch_nothing(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stack/pool_test.c - a pool has as many stacks as it promised (P1), a
- * million if need be, and gives back the memory of those nobody uses.
+ * million if need be, and gives back the memory of unused ones.
  *
- * tests/stack/cache_test.c is about who finds them.
+ * tests/stack/cache_test.c is about how processors find them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -316,7 +316,7 @@ static void the_depot_keeps_as_much_as_it_may(void **state)
 }
 
 /* The one of a thousand that is in use keeps its arena, and no other. */
-static void an_arena_goes_when_nobody_uses_it(void **state)
+static void an_unused_arena_is_unmapped(void **state)
 {
 	struct wf_stack *last;
 	unsigned cls;
@@ -407,7 +407,7 @@ static void check_wiped(size_t size, size_t n)
 	wf_stack_cache_close(&other);
 }
 
-static void nobody_sees_what_was_on_a_stack_before(void **state)
+static void wiped_stacks_show_no_old_contents(void **state)
 {
 	const struct wf_stack_config config = { .wipe = true };
 
@@ -419,7 +419,7 @@ static void nobody_sees_what_was_on_a_stack_before(void **state)
 	kit_close(&kit);
 }
 
-static void nor_when_memory_cannot_be_given_back(void **state)
+static void stacks_are_wiped_when_memory_cannot_be_given_back(void **state)
 {
 	const struct wf_stack_config config = { .wipe = true };
 
@@ -662,10 +662,10 @@ int main(void)
 		TEST(a_million_stacks_cost_little),
 		TEST(memory_is_given_back),
 		TEST(the_depot_keeps_as_much_as_it_may),
-		TEST(an_arena_goes_when_nobody_uses_it),
+		TEST(an_unused_arena_is_unmapped),
 		TEST(the_oldest_arenas_are_used_first),
-		TEST(nobody_sees_what_was_on_a_stack_before),
-		TEST(nor_when_memory_cannot_be_given_back),
+		TEST(wiped_stacks_show_no_old_contents),
+		TEST(stacks_are_wiped_when_memory_cannot_be_given_back),
 		TEST(no_stack_is_unguarded_and_not_counted),
 		TEST(a_strict_pool_refuses_beyond_the_limit),
 		TEST(a_strict_pool_refuses_when_pages_stay_open),

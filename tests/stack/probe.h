@@ -28,7 +28,7 @@
 #define PROBE_TAKEN_MAX 1000000
 #endif
 
-/* Does nobody stand between program and machine, whom we would measure too? */
+/* Does the program run on the machine, without a tool that measures too? */
 static inline bool probe_plain(void)
 {
 #if defined(WF_ASAN) || defined(WF_TSAN)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stack/stack_test.c - a stack is all there from low to top, nobody
- * else's, guarded below, and good to run on however often it was used before.
+ * tests/stack/stack_test.c - all of a stack from low to top is writable and
+ * its own, it is guarded below, and it can be used again any number of times.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,7 @@ static void an_address_is_in_the_guard_or_not(void **state)
 /* ------------------------------------------------------------------------ */
 /* Its memory. */
 
-static void every_byte_is_writable_and_nobody_elses(void **state)
+static void every_byte_is_writable_and_in_one_stack_only(void **state)
 {
 	static const size_t sizes[] = { 1, 64 * WF_KIB, WF_MIB };
 	struct wf_stack *s[8];
@@ -212,7 +212,7 @@ static void work_on_it(struct hop *h)
 	descend(h, w->seed);
 }
 
-/* A stack once used is used again: by who returns, and by who leaves. */
+/* A stack is used again after its function returned, and after it left. */
 static void a_stack_is_as_good_as_new_a_thousand_times(void **state)
 {
 	unsigned cls;
@@ -299,7 +299,7 @@ int main(void)
 		cmocka_unit_test(a_stack_has_what_its_class_promises),
 		cmocka_unit_test(tops_do_not_fall_into_the_same_cache_sets),
 		cmocka_unit_test(an_address_is_in_the_guard_or_not),
-		cmocka_unit_test(every_byte_is_writable_and_nobody_elses),
+		cmocka_unit_test(every_byte_is_writable_and_in_one_stack_only),
 		cmocka_unit_test(the_first_byte_below_faults),
 		cmocka_unit_test(a_stack_is_as_good_as_new_a_thousand_times),
 		cmocka_unit_test(stacks_do_not_disturb_each_other),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stress/chan_test.c - channels under load: every value that was sent is
- * received once, in its sender's order; one that was not sent is received by
- * nobody; and a close at any moment changes nothing of that.
+ * received once, in its sender's order; one that was not sent is never
+ * received; and a close at any moment changes nothing of that.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ enum { SENDERS_MAX = 16, RECEIVERS_MAX = 16 };
 static const size_t capacities[] = { 0, 1, 2, 10, 100 };
 enum { CAPACITIES = sizeof(capacities) / sizeof(capacities[0]) };
 
-/* Large enough to be torn by two who write at once. */
+/* Large enough to be torn by two writers at once. */
 struct value {
 	uint32_t sender, number;
 	uint64_t inverse;
@@ -97,7 +97,7 @@ static weft_time patience(struct wf_random *r)
 	}
 }
 
-/* False: it is closed. */
+/* False: the channel is closed. */
 static bool send_one(const struct value *v, struct wf_random *r)
 {
 	int err = weft_chan_send(load.c, v, patience(r));
@@ -121,7 +121,7 @@ static void *sender(void *arg)
 		if (!send_one(&v, &r))
 			break;
 	}
-	/* The last one closes, unless somebody else did. */
+	/* The last sender closes, unless a closer did. */
 	if (wf_sub_acqrel(&load.left, 1) == 1)
 		(void)weft_chan_close(load.c);
 	return NULL;
@@ -152,7 +152,7 @@ static void *receiver(void *arg)
 	return NULL;
 }
 
-/* All of them as fibers. */
+/* All senders and receivers as fibers. */
 static void *fibers(void *arg)
 {
 	weft_fiber *f[SENDERS_MAX + RECEIVERS_MAX];
@@ -238,8 +238,8 @@ static void threads_and_fibers_share_a_channel(void **state)
 	kit_stop(rt);
 }
 
-/* Nobody waits for long: values are kept by their senders again and again. */
-static void who_times_out_keeps_its_value(void **state)
+/* Short deadlines: senders keep their values again and again. */
+static void a_sender_that_times_out_keeps_its_value(void **state)
 {
 	weft_config cfg = { .workers = 2 };
 	weft_rt *rt = kit_start(&cfg);
@@ -268,7 +268,7 @@ static void who_times_out_keeps_its_value(void **state)
 
 static _Atomic(unsigned) closes;
 
-/* By two at once, after some values; one of them is the first. */
+/* Two closers at once, after some values: at most one close returns 0. */
 static void *closer(void *arg)
 {
 	uint64_t when = (uintptr_t)arg;
@@ -315,7 +315,7 @@ static void a_close_at_any_moment_loses_nothing(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Channels that are gone at once, by the thousand. */
+/* Channels that are freed right after their only value. */
 
 struct brief {
 	weft_chan *c;
@@ -329,7 +329,7 @@ static void brief_other(void *arg)
 	weft_chan *c = b->c;
 	uint64_t v = b->value;
 
-	/* The last use of it: whoever meets this one frees the channel. */
+	/* The last use: the partner frees the channel right after. */
 	if (b->receives)
 		kit_expect(weft_chan_recv(c, NULL, WEFT_FOREVER) == 0);
 	else if (v % 3)
@@ -349,7 +349,7 @@ static void *brief(void *arg)
 
 		kit_expect(weft_chan_create(&b.c, sizeof(got),
 				   b.receives ? 0 : i % 2) == 0);
-		/* b is read before the channel is used. */
+		/* brief_other reads b before it uses the channel. */
 		kit_expect(weft_go(brief_other, &b) == 0);
 		if (b.receives) {
 			kit_expect(weft_chan_send(b.c, &i, WEFT_FOREVER) == 0);
@@ -374,7 +374,7 @@ static void *many_brief(void *arg)
 	return arg;
 }
 
-static void who_learns_of_the_last_use_frees_it(void **state)
+static void a_channel_is_freed_right_after_its_last_use(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 4; workers++)
@@ -386,9 +386,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_value_arrives_once_and_in_order),
 		cmocka_unit_test(threads_and_fibers_share_a_channel),
-		cmocka_unit_test(who_times_out_keeps_its_value),
+		cmocka_unit_test(a_sender_that_times_out_keeps_its_value),
 		cmocka_unit_test(a_close_at_any_moment_loses_nothing),
-		cmocka_unit_test(who_learns_of_the_last_use_frees_it),
+		cmocka_unit_test(a_channel_is_freed_right_after_its_last_use),
 	};
 
 	printf("seed %llu\n", (unsigned long long)threads_seed());

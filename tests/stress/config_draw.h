@@ -2,8 +2,8 @@
 /*
  * tests/stress/config_draw.h - random configurations, valid and not.
  *
- * Every field of weft_config and of weft_policy is drawn: its default, the
- * least it can be, or something from there to as much as a test can afford.
+ * Every field of weft_config and of weft_policy is drawn: its default, its
+ * least value, or one from there to as much as a test can afford.
  * A configuration is made from one number, its seed, and printed as a C
  * initialiser.
  */
@@ -31,7 +31,7 @@
 
 enum { DRAW_WORKERS_MAX = 100 };
 
-/* A field that is a number: its range, and as far as a test can go. */
+/* A field that is a number: its range, and the most that a test affords. */
 struct draw_field {
 	const char *name;
 	size_t offset;
@@ -186,7 +186,7 @@ static inline void draw_policy(struct draw *d)
 	if (draw_below(d, 2) == 0)
 		d->policy.bounded_capacity = 2u << draw_below(d, 10);
 	d->cfg.policy = &d->policy;
-	/* One of a kind that cannot be is drawn as such, if at all. */
+	/* Forbidden combinations are drawn by draw_wrong_policy only. */
 	if (d->policy.queue != WEFT_QUEUE_STEALING ||
 		d->policy.local != WEFT_LOCAL_ATOMIC)
 		d->policy.locks = WEFT_LOCKS_SHORT;
@@ -212,9 +212,9 @@ static inline void draw_valid(struct draw *d)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What cannot be. */
+/* Configurations that are refused. */
 
-/* One field of it is out of its range. */
+/* One field is out of its range. */
 static inline void draw_wrong_field(struct draw *d)
 {
 	const struct draw_field *f = &draw_fields[draw_below(d, DRAW_FIELDS)];
@@ -263,7 +263,7 @@ static inline void draw_wrong_together(struct draw *d)
 	d->wrong = "lock-free";
 }
 
-/* The configuration of this seed, at the place where it stays. */
+/* The configuration of this seed; d must not move, cfg points into it. */
 static inline void draw_make(struct draw *d, uint64_t seed, bool valid)
 {
 	*d = (struct draw){ .seed = seed };
@@ -283,7 +283,7 @@ static inline void draw_make(struct draw *d, uint64_t seed, bool valid)
 	}
 }
 
-/* As a C initialiser; what is not said is zero. */
+/* As a C initialiser; fields that it leaves out are zero. */
 static inline void draw_print(const struct draw *d, char *out, size_t bytes)
 {
 	const weft_policy *p = &d->policy;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stress/config_fuzz_test.c - whatever the configuration, every task runs
- * and every result is right; and one that cannot be is refused with its name.
+ * tests/stress/config_fuzz_test.c - with any valid configuration every task
+ * runs and every result is right; an invalid one is refused by its field.
  *
  * Each round draws a configuration, all fields and all policies, starts a
  * runtime by it and runs some parts of a mixed workload (stress/mix_parts.h) on
@@ -36,9 +36,9 @@ static struct round {
 	weft_rt *rt;
 	struct part part[PARTS_MAX];
 	uint32_t parts;
-	weft_event never; /* is set; for fibers that are left at the end */
+	weft_event never; /* set; for fibers that are left at the end */
 	_Atomic(uint32_t) told;
-	char line[1400]; /* for whoever cannot print any more */
+	char line[1400]; /* printed by the signal handler */
 } round_now;
 
 /* ------------------------------------------------------------------------ */
@@ -87,7 +87,7 @@ static void prepare_line(struct round *r)
 /* ------------------------------------------------------------------------ */
 /* One round. */
 
-/* Again and again for a while: what is rare needs many tries. */
+/* Again and again for a while: rare cases need many tries. */
 static void run_part(struct part *p)
 {
 	int64_t until = threads_now_ns() + PART_NS;
@@ -141,13 +141,13 @@ static void draw_parts(struct round *r)
 	static const int64_t grain_us[] = { 0, 0, 2, 20, 100, 100, 300 };
 	struct draw *d = &r->draw;
 
-	/* Few as a rule, so that processors have time to fall asleep. */
+	/* Few as a rule, so that processors have time to park. */
 	r->parts = 1 + draw_below(d, 1 + draw_below(d, PARTS_MAX));
 	for (uint32_t i = 0; i < r->parts; i++) {
 		struct part *p = &r->part[i];
 
 		*p = (struct part){ 0 };
-		/* Families fill queues with tickets that die, like no other. */
+		/* Only families fill queues with tickets that die. */
 		p->kind = &part_kinds[i == 0 && draw_below(d, 2) == 0
 				? 0
 				: draw_below(d, PART_KINDS)];
@@ -173,8 +173,8 @@ static void play_parts(struct round *r)
 			pthread_join(thread[i], NULL);
 }
 
-/* All is over: everything that began has ended, and nothing waits. */
-static void look_back(struct round *r)
+/* Afterwards every fiber that was spawned has ended. */
+static void check_all_ended(struct round *r)
 {
 	weft_metrics m;
 
@@ -184,7 +184,7 @@ static void look_back(struct round *r)
 	kit_expect(m.wakes_futile <= m.wakes);
 }
 
-static void wait_to_be_told(void *arg)
+static void wait_to_be_cancelled(void *arg)
 {
 	struct round *r = arg;
 
@@ -192,19 +192,19 @@ static void wait_to_be_told(void *arg)
 	(void)wf_add_rlx(&r->told, 1);
 }
 
-/* Whoever still waits is told that the runtime stops. */
+/* The stop cancels every fiber that still waits. */
 static void stop_with_fibers(struct round *r)
 {
 	uint32_t n = draw_below(&r->draw, 10);
 
 	wf_store_rlx(&r->told, 0);
 	for (uint32_t i = 0; i < n; i++)
-		kit_expect(weft_rt_go(r->rt, wait_to_be_told, r) == 0);
+		kit_expect(weft_rt_go(r->rt, wait_to_be_cancelled, r) == 0);
 	kit_expect(weft_rt_stop(r->rt, WEFT_FOREVER) == 0);
 	kit_expect(wf_load_rlx(&r->told) == n);
 }
 
-/* The short way: weft_run does it all. */
+/* weft_run instead of start and stop. */
 static int run_main(void *arg)
 {
 	struct round *r = arg;
@@ -238,7 +238,7 @@ static void play_between_start_and_stop(struct round *r)
 	for (uint32_t i = 0; i < r->parts; i++)
 		r->part[i].rt = r->rt;
 	play_parts(r);
-	look_back(r);
+	check_all_ended(r);
 	stop_with_fibers(r);
 }
 
@@ -296,7 +296,7 @@ static void refuse(struct draw *d, bool start)
 	}
 }
 
-static void what_cannot_be_is_refused_by_name(void **state)
+static void an_invalid_configuration_is_refused(void **state)
 {
 	struct wf_random r;
 
@@ -307,9 +307,9 @@ static void what_cannot_be_is_refused_by_name(void **state)
 		char why[300];
 
 		draw_make(&d, wf_random_next(&r), false);
-		/* It complains on standard error, so it is not always asked. */
+		/* weft_rt_start prints the reason, so it is called rarely. */
 		refuse(&d, i % 40 == 0);
-		/* The same without the mistake can be. */
+		/* Without the mistake the configuration is valid. */
 		draw_make(&d, d.seed, true);
 		assert_int_equal(
 			weft_config_check(&d.cfg, why, sizeof(why)), 0);
@@ -319,7 +319,7 @@ static void what_cannot_be_is_refused_by_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_cannot_be_is_refused_by_name),
+		cmocka_unit_test(an_invalid_configuration_is_refused),
 		cmocka_unit_test(every_configuration_runs_everything),
 	};
 

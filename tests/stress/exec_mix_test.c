@@ -2,7 +2,7 @@
 /*
  * tests/stress/exec_mix_test.c - all kinds of executors at once: tasks that hop
  * from one to the other, fibers on each that wake those on the next, strands
- * that come and go.  Nothing is lost, doubled or at the wrong place.
+ * that come and go.  No task is lost, run twice or run on a wrong executor.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,7 +92,7 @@ static void tasks_hop_between_executors(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Rings of fibers, one on each executor, that pass something on. */
+/* Rings of fibers, one on each executor, that pass a baton on. */
 
 enum { RINGS = 12, LAPS = 300 };
 
@@ -100,7 +100,7 @@ struct seat {
 	struct baton baton;
 	struct subject *at;
 	struct seat *next;
-	size_t *passes; /* of the ring; who has the baton counts */
+	size_t *passes; /* of the ring; the baton's holder counts */
 	size_t laps;
 };
 
@@ -139,8 +139,8 @@ static void make_ring(size_t ring, weft_fiber **f)
 	}
 }
 
-/* The last one puts a baton that nobody waits for any more. */
-static void fibers_wake_their_neighbours(void **state)
+/* The last pass of each ring puts a baton that has no waiter any more. */
+static void fibers_wake_fibers_of_other_executors(void **state)
 {
 	static weft_fiber *f[RINGS][SUBJECTS];
 
@@ -165,7 +165,7 @@ static void fibers_wake_their_neighbours(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Strands that come and go, while others are at work on what is under them. */
+/* Strands that come and go, while others share the executor under them. */
 
 enum { COMERS = 4, COMINGS = 150, STRAND_TASKS = 40 };
 
@@ -232,7 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tasks_hop_between_executors),
-		cmocka_unit_test(fibers_wake_their_neighbours),
+		cmocka_unit_test(fibers_wake_fibers_of_other_executors),
 		cmocka_unit_test(strands_come_and_go),
 	};
 

@@ -4,9 +4,9 @@
  * a fiber that yields runs again only after all that was ready (R2.8, R2.16);
  * and a bounded queue that is full loses nothing and keeps the order.
  *
- * With one worker all is decided by the order of picks.  What comes from
- * outside is submitted while a fiber waits for it by spinning: then it is known
- * that it is in the global queue.
+ * With one worker all is decided by the order of picks.  A thread outside
+ * submits while a fiber spins: so the fiber knows that the tasks are in the
+ * global queue.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void play_scene(
 }
 
 /* ------------------------------------------------------------------------ */
-/* Yield gives way to everyone. */
+/* Yield gives way to all that is ready. */
 
 enum { READY_MAX = 600, OTHERS = 3, TRIALS = 24 };
 
@@ -91,7 +91,7 @@ static struct yielding {
 	struct wf_random random;
 	weft_task locals[READY_MAX], globals[READY_MAX], as_yielder;
 	size_t ran, wanted;
-	size_t yielder_after; /* so many had run before that task */
+	size_t yielder_after; /* tasks that had run before it */
 	size_t turns[OTHERS];
 	bool over;
 	size_t trials;
@@ -153,7 +153,7 @@ static void fill_queues(size_t trial)
 		yielding.globals[i].run = count_run;
 	if (globals > 0)
 		put_into_global(yielding.globals, globals);
-	/* The slot, and the one that is displaced from it. */
+	/* A task in the slot, and one displaced from it. */
 	for (size_t i = 0; i < trial % 3; i++) {
 		expect_eq(weft_spawn(&f, &next, count_fiber, NULL), 0);
 		weft_detach(f);
@@ -209,7 +209,7 @@ static void yield_is_fair_with(
 	assert_expected();
 }
 
-static void yield_gives_way_to_everyone_by_every_policy(void **state)
+static void yield_gives_way_to_all_by_every_policy(void **state)
 {
 	size_t tried = 0;
 
@@ -272,7 +272,7 @@ static void hold_the_worker(weft_task *task)
 		nap_ns(100 * NS_PER_US);
 }
 
-/* By way: from outside while it is held or runs, or from inside. */
+/* way 0, 1: from outside, worker held or not; 2: from inside. */
 static void submit_in_way(unsigned way)
 {
 	static weft_task task;
@@ -408,7 +408,7 @@ static void a_full_queue_loses_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(yield_gives_way_to_everyone_by_every_policy),
+		cmocka_unit_test(yield_gives_way_to_all_by_every_policy),
 		cmocka_unit_test(one_queue_is_first_in_first_out),
 		cmocka_unit_test(a_full_queue_loses_nothing),
 	};

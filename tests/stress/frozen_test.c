@@ -3,15 +3,14 @@
  * tests/stress/frozen_test.c - in the lock-free mode a worker that is stopped
  * at any point, for however long, does not stop the others (R2.13).
  *
- * A worker is stopped by a signal whose handler sleeps, at a moment that is as
- * good as random.  While it is, tasks are submitted from outside: they cannot
- * be what it had in hand (weft/policy.h), so all of them must run before it is
- * let go.  A few milliseconds is what they need, but the test does not say in
- * how much time: only that they have not run after DEADLINE_NS and LOOKS looks
- * is a failure.  Where threads hardly get to run, looks are rare too.
+ * A worker is stopped by a signal whose handler sleeps, at a random moment.
+ * Meanwhile tasks are submitted from outside: the stopped worker cannot have
+ * them in hand (weft/policy.h), so all of them must run before it goes on.
+ * They need a few milliseconds, but the test fails only if they have not run
+ * after DEADLINE_NS and LOOKS looks.  Where threads hardly run, looks are rare.
  *
- * With an argument, the policy is another one: with "short-locks" the test
- * fails sooner or later, which shows that it looks where it should.
+ * An argument sets another policy: with "short-locks" the test fails sooner or
+ * later, which shows that it can fail.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +45,7 @@ static struct watch watch_begin(void)
 	return (struct watch){ .begin = weft_now() };
 }
 
-/* Nap once; has it been longer than n times what anything should take? */
+/* Nap once; has n times the limit passed? */
 static bool watch_over(struct watch *w, unsigned n)
 {
 	nap_ns(50 * NS_PER_US);
@@ -55,7 +54,7 @@ static bool watch_over(struct watch *w, unsigned n)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Ice. */
+/* Freezing a worker. */
 
 static struct {
 	_Atomic(bool) thaw, frozen, gave_up;
@@ -65,8 +64,8 @@ static struct {
 } ice;
 
 /*
- * Does nothing that a handler may not do.  If who would thaw it waits for this
- * one, it gives up at last, and the test has failed.
+ * Calls only what a signal handler may.  If the test's thread itself waits for
+ * the frozen worker, the handler gives up at last, and the test has failed.
  */
 static void freeze(int sig)
 {
@@ -82,7 +81,7 @@ static void freeze(int sig)
 	atomic_store(&ice.frozen, false);
 }
 
-/* In a task, on each worker at once: from now on it can be stopped. */
+/* In a task, on each worker at once: from now on the worker can be stopped. */
 static void become_known(weft_task *task)
 {
 	sigset_t set;
@@ -96,8 +95,8 @@ static void become_known(weft_task *task)
 }
 
 /*
- * ThreadSanitizer holds a signal back until the thread comes to a call that it
- * knows, which one that sleeps in the kernel does not.
+ * ThreadSanitizer holds a signal back until the thread makes a call that it
+ * knows; a thread that sleeps in the kernel makes none.
  */
 static void need_signals(void)
 {
@@ -202,12 +201,12 @@ static void probe(size_t n)
 	if (over)
 		fail_msg("%zu of %zu tasks have not run after %.1f s",
 			atomic_load(&lab.left), n, (double)took / 1e9);
-	/* They have, but had to wait until it went on. */
+	/* True: they ran only after the handler gave up. */
 	assert_false(atomic_load(&ice.gave_up));
 	lab.worst_ns = took > lab.worst_ns ? took : lab.worst_ns;
 }
 
-/* Something from 0 to a few hundred microseconds. */
+/* 0 to a few hundred microseconds. */
 static void wait_a_while(void)
 {
 	int64_t until = weft_after(wf_random_below(&lab.random, 200000));
@@ -270,7 +269,7 @@ static void load_end(void)
 	assert_int_equal(weft_rt_wait_idle(lab.rt, PATIENCE), 0);
 }
 
-/* How many of the load have run since then, given as long as others run. */
+/* How many of the load have run since then, in the time of 50 probes. */
 static size_t moved_since(const size_t *then)
 {
 	size_t all = LOAD_TASKS + LOAD_FIBERS, moved = 0;
@@ -296,13 +295,13 @@ static void freeze_under_load(void)
 	load.moved += moved_since(then);
 	load.frozen += LOAD_TASKS + LOAD_FIBERS;
 	thaw();
-	/* What it had held back goes on. */
+	/* The tasks that the frozen worker held go on. */
 	assert_true(await(moved_since(then) == LOAD_TASKS + LOAD_FIBERS));
 }
 
 static void the_others_go_on_under_load(void **state)
 {
-	/* So many that one which holds a large batch does not decide. */
+	/* So many that one frozen worker with a large batch does not decide. */
 	size_t n = rounds(100) < 16 ? 16 : rounds(100);
 
 	need_signals();
@@ -313,13 +312,13 @@ static void the_others_go_on_under_load(void **state)
 	load_end();
 	printf("%zu freezes: %.1f %% of the load went on\n", n,
 		100.0 * (double)load.moved / (double)load.frozen);
-	/* One batch may be most of it, but not as a rule. */
+	/* One held batch may be most of the load, but not as a rule. */
 	assert_true(2 * load.moved > load.frozen);
 	lab_close();
 }
 
 /* ------------------------------------------------------------------------ */
-/* When all is still: the frozen one sleeps, or is about to, or searches. */
+/* An idle runtime: the frozen worker is parked, parks or searches. */
 
 static void freeze_in_silence(size_t probes, bool settle)
 {
@@ -328,7 +327,7 @@ static void freeze_in_silence(size_t probes, bool settle)
 		nap_ns(NS_PER_MS);
 	freeze_one(wf_random_below(&lab.random, WORKERS));
 	probe(probes);
-	/* And once more, when the others sleep again. */
+	/* And once more, when the others are parked again. */
 	nap_ns(wf_random_below(&lab.random, 3) * 100 * NS_PER_US);
 	probe(1);
 	thaw();
@@ -343,7 +342,7 @@ static void sleepers_are_woken(void **state)
 	lab_close();
 }
 
-static void a_frozen_searcher_stands_for_nobody(void **state)
+static void a_frozen_searcher_delays_no_task(void **state)
 {
 	need_signals();
 	lab_open(*state, 100 * NS_PER_MS);
@@ -352,8 +351,8 @@ static void a_frozen_searcher_stands_for_nobody(void **state)
 	lab_close();
 }
 
-/* It has just been woken, or is about to sleep. */
-static void a_frozen_riser_stands_for_nobody(void **state)
+/* The frozen worker has just been woken, or is about to park. */
+static void a_worker_frozen_on_its_way_to_park_delays_no_task(void **state)
 {
 	need_signals();
 	lab_open(*state, -1);
@@ -369,7 +368,7 @@ static void a_frozen_riser_stands_for_nobody(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Stopped inside a task: it is what it runs, and nothing more. */
+/* A worker that is stuck in a task delays that task only. */
 
 static struct {
 	weft_task task, behind[8];
@@ -386,7 +385,7 @@ static void run_behind(weft_task *task)
 static void be_stuck(weft_task *task)
 {
 	(void)task;
-	/* These are in its own queue, one of them in the slot. */
+	/* These are in the stuck worker's queue, one of them in the slot. */
 	for (size_t i = 0; i < 8; i++) {
 		stuck.behind[i].run = run_behind;
 		expect_eq(weft_submit(lab.e, &stuck.behind[i],
@@ -398,7 +397,7 @@ static void be_stuck(weft_task *task)
 		nap_ns(100 * NS_PER_US);
 }
 
-static void one_that_is_stuck_holds_one_task(void **state)
+static void a_stuck_worker_holds_one_task(void **state)
 {
 	lab_open(*state, 0);
 	for (size_t i = 0; i < rounds(50); i++) {
@@ -424,7 +423,7 @@ static void one_that_is_stuck_holds_one_task(void **state)
 
 /* ------------------------------------------------------------------------ */
 
-/* After a test that failed, let everything end that it has left. */
+/* After a failed test, thaw the worker and end its load. */
 static int clean_up(void **state)
 {
 	(void)state;
@@ -451,9 +450,9 @@ int main(int argc, char **argv)
 	static const struct CMUnitTest each[TESTS] = {
 		LAB_TEST(the_others_go_on_under_load),
 		LAB_TEST(sleepers_are_woken),
-		LAB_TEST(a_frozen_searcher_stands_for_nobody),
-		LAB_TEST(a_frozen_riser_stands_for_nobody),
-		LAB_TEST(one_that_is_stuck_holds_one_task),
+		LAB_TEST(a_frozen_searcher_delays_no_task),
+		LAB_TEST(a_worker_frozen_on_its_way_to_park_delays_no_task),
+		LAB_TEST(a_stuck_worker_holds_one_task),
 	};
 	struct CMUnitTest tests[WORDS * TESTS];
 	struct sigaction action = { .sa_handler = freeze,

@@ -5,11 +5,11 @@
  *
  * The test counts what is ready or running: up before each submit or wake, down
  * at the end of each run and before each wait.  Between two rounds the count is
- * zero; within one nobody outside makes it rise from there.  So if it is not
+ * zero; within one no thread outside makes it rise from there.  So if it is not
  * zero after a call that said idle, the call was wrong.  Most of the rounds are
- * a single thing that wanders from worker to worker, by all ways there are,
- * while the waiter asks again and again: who looks at one queue after the other
- * misses it.
+ * a single task that wanders from worker to worker, by all ways there are,
+ * while the waiter asks again and again: a runtime that looks at one queue
+ * after the other misses it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,15 +37,15 @@ static struct {
 	enum shape shape;
 	uint32_t length; /* of a chain, or nodes of a tree */
 	uint32_t skew;	 /* which hints */
-	uint32_t nap_us; /* of those who wander */
+	uint32_t nap_us; /* of wandering tasks */
 	weft_task nodes[OUTSIDERS][NODES];
-	weft_task leaves[OUTSIDERS][NODES]; /* beside those who wander */
+	weft_task leaves[OUTSIDERS][NODES]; /* beside wandering tasks */
 	_Atomic(int64_t) alive;		    /* ready or running */
 	_Atomic(int64_t) to_come; /* runs that are left in this round */
 	struct baton batons[OUTSIDERS][2];
 } play_ground;
 
-/* Of the whole test, for the reader. */
+/* Counted over the whole test, and printed. */
 static _Atomic(size_t) polls, busy_polls, rounds_done;
 
 static void up(int64_t n)
@@ -118,8 +118,8 @@ static void run_leaf(weft_task *task)
 }
 
 /*
- * This one takes its time, so that another worker takes up the next.  One from
- * another group does so only if there are two.
+ * A task that submits two more and naps, so that another worker takes the next.
+ * A worker of another scheduling group takes it only if two tasks wait.
  */
 static void run_and_nap(weft_task *task)
 {
@@ -158,7 +158,7 @@ static void spawn_some(void *arg)
 	down();
 }
 
-/* Two that pass it: who waits is not alive, who was given it is. */
+/* Two fibers pass a baton: a waiter is not alive, a woken one is. */
 static void pass_it(struct baton *mine, struct baton *theirs, bool first)
 {
 	for (size_t i = 0; i < play_ground.length; i++) {
@@ -177,7 +177,7 @@ static void pong_0(void *arg)
 	struct baton *b = arg;
 
 	pass_it(&b[0], &b[1], false);
-	/* The last pass of the other one. */
+	/* The last pass of the other fiber. */
 	baton_wait(&b[0]);
 	down();
 }
@@ -287,7 +287,7 @@ static void wait_until_idle(void)
 }
 
 /* ------------------------------------------------------------------------ */
-/* The waiter starts all itself, and asks while it goes on. */
+/* The waiter starts all tasks itself, and asks while they run. */
 
 static void play_alone(size_t n, struct wf_random *r)
 {
@@ -303,7 +303,7 @@ static void play_alone(size_t n, struct wf_random *r)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Several start it, and then all of them wait. */
+/* Several threads start a round, and then all of them wait. */
 
 static struct {
 	pthread_barrier_t gate;
@@ -311,7 +311,7 @@ static struct {
 	size_t rounds;
 } together;
 
-/* While another one starts its part, both answers can be right. */
+/* While another thread starts its part, both answers can be right. */
 static void ask_anytime(void)
 {
 	int err = weft_rt_wait_idle(play_ground.rt, weft_after(1000));
@@ -347,7 +347,7 @@ static void play_with_workers(unsigned workers, const weft_policy *policy,
 {
 	weft_config cfg = { .workers = workers, .policy = policy };
 
-	/* Also with those who never sleep, and those who do at once. */
+	/* Also with workers that never park, and that park at once. */
 	cfg.spin_ns = (int64_t[]){ 0, -1,
 		NS_PER_S }[wf_random_below(r, workers > 2 ? 2 : 3)];
 	cfg.local_capacity = (uint32_t[]){ 0, 2, 16 }[wf_random_below(r, 3)];
@@ -368,9 +368,9 @@ static void play_with_workers(unsigned workers, const weft_policy *policy,
 
 /* ------------------------------------------------------------------------ */
 /*
- * Work that comes in little by little, so that workers sleep and wake all the
- * time.  Whoever brings it brings the next only when it has run; so what was
- * there when the waiter began to ask has run when it is told that all is idle.
+ * Tasks that come in little by little, so that workers park and wake all the
+ * time.  A bringer brings the next only when the last has run; so the tasks
+ * that were there when the waiter began to ask have run when it gets idle.
  */
 
 enum { BRINGERS = 2, ASKERS = 2, LOAD_MAX = 4 };
@@ -520,8 +520,8 @@ static void idle_is_never_early(void **state)
 
 /*
  * In several groups, each with its own queues.  A worker of another group takes
- * over what waits for long behind a task, and then the first one sleeps: who
- * looks at one group after the other could see both asleep.
+ * over tasks that wait long behind one, and then the first worker parks: a look
+ * at one group after the other could see both parked.
  */
 static void wander_between_groups(unsigned workers, size_t n)
 {

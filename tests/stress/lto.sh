@@ -5,10 +5,10 @@
 #
 # usage: lto.sh
 #
-# A compiler that sees through a call warns of what it cannot follow, and the
-# users of a static library see these warnings when they link.  It could also
-# keep what belongs to a thread across the call: the tests look for that, one in
-# the library and one in code of users.
+# A compiler that sees through a call warns of code that it cannot follow, and
+# the users of a static library see these warnings when they link.  It could
+# also keep an address of a thread across the call: two tests look for that, one
+# in the library and one in code of users.
 set -eu
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tmp=$(mktemp -d)

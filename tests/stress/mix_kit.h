@@ -24,7 +24,7 @@ struct part {
 	const struct part_kind *kind;
 	weft_rt *rt;
 	struct wf_random random;	/* by its own fiber or thread only */
-	int64_t grain_ns;		/* what a piece of work takes */
+	int64_t grain_ns;		/* how long a piece of work takes */
 	_Atomic(bool) ended;
 };
 
@@ -65,7 +65,7 @@ static inline void *part_alloc(size_t bytes)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Families: children among tasks, joined in any order, or not at all. */
+/* Families: children and tasks; joins in any order, or not at all. */
 
 enum { FAMILY_MAX = 8, FAMILY_DEPTH = 2 };
 
@@ -73,7 +73,7 @@ struct family;
 
 struct kin {
 	struct family *family;
-	uint32_t what;			/* it does, besides */
+	uint32_t what;			/* random bits of family_run */
 	uint32_t depth;
 	int runs;
 	weft_fiber *f;
@@ -223,7 +223,7 @@ static inline void crowd_fiber(void *arg)
 	weft_group_done(&c->left);
 }
 
-/* It is submitted again, by itself, once or twice. */
+/* The task submits itself again, once or twice. */
 static inline void crowd_task(weft_task *task)
 {
 	struct crowd_task *t = (struct crowd_task *)task;

@@ -11,7 +11,7 @@
 #include "stress/mix_sync.h"
 
 /* ------------------------------------------------------------------------ */
-/* Suspending: by hand, woken with any hint, and by going on in turns. */
+/* weft_suspend: woken with any hint, and two fibers in turns. */
 
 struct bed {
 	struct weft_awaiter awaiter;	/* must be first */
@@ -20,7 +20,7 @@ struct bed {
 
 static inline bool bed_commit(struct weft_awaiter *a, weft_fiber *self)
 {
-	/* The fiber, as it is now, is seen by its waker. */
+	/* The waker must see the suspended fiber. */
 	wf_store_rel(((struct bed *)a)->box, self);
 	return true;
 }
@@ -42,7 +42,7 @@ static inline uint64_t wakes_play(struct team *team, uint32_t member)
 	return 1;
 }
 
-/* Wake whoever sleeps until all have slept as often as they shall. */
+/* Wake suspended members until each was suspended for all its rounds. */
 static inline void part_wakes(struct part *p)
 {
 	_Atomic(weft_fiber *) *boxes = part_alloc(TEAM_MAX * sizeof(*boxes));
@@ -70,8 +70,8 @@ static inline void part_wakes(struct part *p)
 }
 
 /*
- * One of two sleeps while the other runs, and goes on in its place.  Who is at
- * the end wakes the other, if that sleeps.
+ * One of two fibers waits while the other runs, and is its next.  A fiber that
+ * ends wakes the other one, if it waits.
  */
 static inline uint64_t turns_play(struct team *team, uint32_t member)
 {
@@ -108,7 +108,7 @@ static inline void part_turns(struct part *p)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Executors: strands over the runtime, a pool, one that is run by hand. */
+/* Executors: strands over the runtime, a pool, a manual one. */
 
 enum { ERRANDS = 40 };
 
@@ -186,7 +186,7 @@ static inline void part_errands(struct part *p)
 	kit_expect(weft_group_wait(&s->left, WEFT_FOREVER) == 0);
 	kit_expect(wf_load_rlx(&s->count) == ERRANDS + 1);
 	kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
-	/* Of a manual executor, what is left of the fiber is a task. */
+	/* A manual executor still has to run the end of the fiber. */
 	while ((err = weft_executor_destroy(s->e)) == -EBUSY)
 		(void)weft_manual_run(s->e, 1);
 	kit_expect(err == 0);

@@ -27,7 +27,7 @@ static inline void chans_send(struct team *team, struct chans *s, uint32_t who)
 				   WEFT_FOREVER) == 0);
 		(void)wf_add_rlx(&s->sent, value);
 	}
-	/* Everything that was sent is in the channels when they are closed. */
+	/* The last sender closes: all values are in the channels by then. */
 	if (wf_sub_acqrel(&s->senders, 1) == 1)
 		for (int i = 0; i < 2; i++)
 			kit_expect(weft_chan_close(s->c[i]) == 0);
@@ -44,7 +44,7 @@ static inline uint64_t chans_receive(weft_chan *c)
 	return sum;
 }
 
-/* Of both, until both are closed. */
+/* Receive from both channels, until both are closed. */
 static inline uint64_t chans_select(struct chans *s)
 {
 	weft_case *cases = part_alloc(2 * sizeof(*cases));
@@ -73,7 +73,7 @@ static inline uint64_t chans_select(struct chans *s)
 	return sum;
 }
 
-/* The first ones send; of the others every third selects. */
+/* The first members send; of the others every third selects. */
 static inline uint64_t chans_play(struct team *team, uint32_t member)
 {
 	struct chans *s = team->with;
@@ -106,7 +106,7 @@ static inline void part_chans(struct part *p)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Locks and their like. */
+/* Locks, conditions, semaphores, barriers and once. */
 
 struct locks {
 	weft_mutex mutex;
@@ -172,7 +172,7 @@ static inline uint64_t locks_play(struct team *team, uint32_t member)
 	kit_expect(s->onces == 1);
 	for (uint32_t i = 0; i < team->rounds; i++)
 		locks_round(team, s, i + member);
-	/* All have counted when the last one has. */
+	/* Wait until all members have counted. */
 	weft_mutex_lock(&s->mutex);
 	while (s->counter < (uint64_t)team->size * team->rounds)
 		kit_expect(weft_cond_wait(&s->changed, &s->mutex,
@@ -196,7 +196,7 @@ static inline void part_locks(struct part *p)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Timers: nobody is early, and a wait in vain says so. */
+/* Timers: no wait ends early, and one without a waker times out. */
 
 static inline uint64_t timers_play(struct team *team, uint32_t member)
 {
@@ -261,7 +261,7 @@ static inline void part_cancel(struct part *p)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Scopes: all succeed, or one fails and the others are told. */
+/* Scopes: all members succeed, or one fails and the others are cancelled. */
 
 struct scopes {
 	struct part *part;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stress/mutex_test.c - a million short sections by fibers of two
- * runtimes and by plain threads add up, whoever gives up or is cancelled on the
- * way; and the two mutexes of many groups of fibers lose nobody.
+ * runtimes and by plain threads add up, also if waiters give up or are
+ * cancelled; and many groups of fibers with two mutexes each lose no waiter.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +28,7 @@ static void begin(size_t sections)
 {
 	memset(&sum, 0, sizeof(sum));
 	sum.seed = threads_seed();
-	/* A thread that has to be woken for a section takes its time. */
+	/* Sections for which a thread has to be woken are slow. */
 	sections = kit_rounds(sections) / (kit_slow() ? 5 : 1);
 	sum.each = sections / (FIBERS + THREADS) + 1;
 }
@@ -129,7 +129,7 @@ static void a_million_sections_add_up(void **state)
 	assert_int_equal(sum.a, sum.each * (FIBERS + THREADS));
 }
 
-static void whoever_gives_up(void **state)
+static void sections_add_up_when_waiters_give_up(void **state)
 {
 	(void)state;
 	for (int cancel = 0; cancel < 2; cancel++) {
@@ -197,7 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_million_sections_add_up),
-		cmocka_unit_test(whoever_gives_up),
+		cmocka_unit_test(sections_add_up_when_waiters_give_up),
 		cmocka_unit_test(many_groups_of_two_mutexes),
 	};
 

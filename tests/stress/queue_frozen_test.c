@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stress/queue_frozen_test.c - a thread that stops in the middle of an
- * operation holds back what it has in hand, and nothing else (Q3, N1, I2).
+ * operation holds back the tasks it has in hand, and no others (Q3, N1, I2).
  *
- * The sources under test are part of this file, so that something can happen
- * at the moments that matter:
+ * The sources under test are part of this file, so that the test can interrupt
+ * them at the moments that matter:
  *
  *	runq	after entries were looked at, before head moves
  *	inbox	after a chain was taken, before its rest is stored
@@ -26,7 +26,7 @@
 #include "queue/fair_share.h"
 #include "support/threads.h"
 
-/* What this thread does at the next such moment. */
+/* What the test does at the next such moment of this thread. */
 static _Thread_local void (*meanwhile)(void);
 static _Thread_local size_t seen; /* the length of the chain */
 
@@ -55,7 +55,7 @@ static size_t test_share(size_t count, size_t sharers, size_t max)
 {
 	seen = count;
 	moment();
-	return wf_share(count, sharers, max);
+	return wf_fair_share(count, sharers, max);
 }
 
 static bool test_cas_weak(_Atomic(uint64_t) *p, uint64_t *expected, uint64_t v)
@@ -90,7 +90,7 @@ static void test_store(_Atomic(size_t) *p, size_t v)
 #undef wf_cas_rlx
 #define wf_cas_rel test_cas_rel
 #define wf_cas_rlx test_cas_rlx
-#define wf_share test_share
+#define wf_fair_share test_share
 
 #include "queue/inbox.c"
 #include "queue/runq.c"
@@ -116,7 +116,7 @@ static void test_store(_Atomic(size_t) *p, size_t v)
 #include "queue/bounded.c"
 
 /* ------------------------------------------------------------------------ */
-/* Run queues: what is claimed too late is looked at again. */
+/* Run queues: a claim that comes too late looks at the entries again. */
 
 enum { CAP = 8, TASKS = 4 * CAP };
 
@@ -168,7 +168,7 @@ static void expect_steal(struct ring *to, size_t first, size_t n)
 	assert_int_equal(wf_runq_len(&to->q), n > 0 ? n - 1 : 0);
 }
 
-/* Nobody sees what a thief has copied and not yet made its own. */
+/* Entries that a thief has copied and not yet published are not seen. */
 static void expect_nothing_shown(void)
 {
 	wf_entry out[CAP];
@@ -209,7 +209,7 @@ static void nothing_happens(void)
 	expect_nothing_shown();
 }
 
-static void a_thief_that_was_too_slow_takes_what_is_there(void **state)
+static void a_slow_thief_takes_the_entries_left(void **state)
 {
 	static const struct {
 		void (*meanwhile)(void);
@@ -237,7 +237,7 @@ static void a_thief_that_was_too_slow_takes_what_is_there(void **state)
 	}
 }
 
-static void a_grab_that_was_too_slow_takes_what_is_there(void **state)
+static void a_slow_grab_takes_the_entries_left(void **state)
 {
 	wf_entry out[CAP];
 
@@ -251,7 +251,7 @@ static void a_grab_that_was_too_slow_takes_what_is_there(void **state)
 	expect_empty(&owner);
 }
 
-static void an_owner_that_was_too_slow_pops_the_next(void **state)
+static void a_slow_owner_pops_the_next(void **state)
 {
 	(void)state;
 	start_over(other_takes_half);
@@ -261,7 +261,7 @@ static void an_owner_that_was_too_slow_pops_the_next(void **state)
 	expect_empty(&owner);
 }
 
-static void an_owner_that_was_too_slow_offloads_the_next(void **state)
+static void a_slow_owner_offloads_the_next(void **state)
 {
 	struct wf_batch out = { 0 };
 
@@ -277,7 +277,7 @@ static void an_owner_that_was_too_slow_offloads_the_next(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* The global queue: whoever looks, at whatever moment, sees that tasks wait. */
+/* The global queue: a look at any moment sees that tasks wait. */
 
 static struct wf_inject inject;
 static size_t looks;
@@ -336,7 +336,7 @@ static void a_length_during_a_move_is_not_0(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* The bounded queue: a cell between its claim and its turn stops one lap. */
+/* The bounded queue: a claimed cell stops the queue at its next lap. */
 
 static struct wf_bounded bounded;
 static struct wf_bounded_cell cells[4];
@@ -409,9 +409,9 @@ static void a_pop_that_stops_keeps_its_cell_until_its_turn(void **state)
 
 /* ------------------------------------------------------------------------ */
 /*
- * Inboxes: consumer 0 stops with a chain in its hands, really.  Meanwhile
+ * Inboxes: consumer 0 really stops, with a chain in its hands.  Meanwhile
  * producers push into all inboxes, also into that of consumer 0, and the other
- * consumers run all of it.  Then consumer 0 goes on and finds what it had.
+ * consumers run all of it.  Then consumer 0 goes on and finds its chain.
  */
 
 enum { CONSUMERS = 4, PRODUCERS = 2, EACH = 30000, EARLY = 40, BATCH = 7 };
@@ -433,7 +433,7 @@ static struct game {
 	size_t early; /* items before those of producers */
 	size_t each;
 	unsigned from;		  /* whose inbox consumer 0 looks into */
-	size_t held;		  /* what it had when it stopped */
+	size_t held;		  /* items it had when it stopped */
 	size_t wrong;		  /* items it ran that it did not hold */
 	struct threads_goal goal; /* of the other consumers */
 	_Atomic(unsigned) ended;  /* of these */
@@ -463,7 +463,7 @@ static void stop(void)
 	gate_wait(&gate.released);
 }
 
-/* Take a share and run it.  How many. */
+/* Take a share and run it; its size. */
 static size_t take_and_run(unsigned self, unsigned from)
 {
 	struct wf_batch out = { 0 };
@@ -512,7 +512,7 @@ static void consume(unsigned self)
 		if (n == 0)
 			threads_goal_idle(&game.goal, &patience);
 	}
-	/* The last: who still takes puts back what is not its share. */
+	/* The last one: an earlier one may still put back a rest. */
 	if (wf_add_acqrel(&game.ended, 1) + 1 == CONSUMERS - 1)
 		gate_set(&gate.released);
 }
@@ -584,20 +584,20 @@ static void run_game(unsigned from, bool out, size_t held)
 	free(game.items);
 }
 
-static void one_that_stops_holds_what_came_into_its_inbox(void **state)
+static void a_stopped_consumer_holds_its_own_chain(void **state)
 {
 	(void)state;
 	run_game(0, false, EARLY);
 }
 
-/* Its share of 40 among 4 was 10; what came in later it does not hold. */
-static void one_that_stops_holds_its_rest_and_not_what_came_in(void **state)
+/* Its share of 40 among 4 was 10; items pushed later it does not hold. */
+static void a_stopped_consumer_holds_no_later_items(void **state)
 {
 	(void)state;
 	run_game(0, true, EARLY - 10);
 }
 
-static void one_that_stops_holds_what_it_took_from_another(void **state)
+static void a_stopped_consumer_holds_its_stolen_chain(void **state)
 {
 	(void)state;
 	run_game(1, false, EARLY);
@@ -606,21 +606,19 @@ static void one_that_stops_holds_what_it_took_from_another(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_thief_that_was_too_slow_takes_what_is_there),
-		cmocka_unit_test(a_grab_that_was_too_slow_takes_what_is_there),
-		cmocka_unit_test(an_owner_that_was_too_slow_pops_the_next),
-		cmocka_unit_test(an_owner_that_was_too_slow_offloads_the_next),
+		cmocka_unit_test(a_slow_thief_takes_the_entries_left),
+		cmocka_unit_test(a_slow_grab_takes_the_entries_left),
+		cmocka_unit_test(a_slow_owner_pops_the_next),
+		cmocka_unit_test(a_slow_owner_offloads_the_next),
 		cmocka_unit_test(a_move_never_shows_an_empty_queue),
 		cmocka_unit_test(a_length_during_a_move_is_not_0),
 		cmocka_unit_test(
 			a_push_that_stops_shows_its_task_with_its_turn),
 		cmocka_unit_test(
 			a_pop_that_stops_keeps_its_cell_until_its_turn),
-		cmocka_unit_test(one_that_stops_holds_what_came_into_its_inbox),
-		cmocka_unit_test(
-			one_that_stops_holds_its_rest_and_not_what_came_in),
-		cmocka_unit_test(
-			one_that_stops_holds_what_it_took_from_another),
+		cmocka_unit_test(a_stopped_consumer_holds_its_own_chain),
+		cmocka_unit_test(a_stopped_consumer_holds_no_later_items),
+		cmocka_unit_test(a_stopped_consumer_holds_its_stolen_chain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

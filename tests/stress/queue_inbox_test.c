@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stress/queue_inbox_test.c - every task leaves the inboxes exactly once,
- * whoever takes it, and what is taken at once is in the order of its pushes,
+ * for any consumer, and the tasks of one take are in the order of their pushes,
  * all from one inbox (N1, N2).
  */
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void produce(unsigned self)
 	}
 }
 
-/* What one take gave: a piece of one chain. */
+/* Check the tasks of one take: they are a piece of one chain. */
 static void look_at(struct consumer *c, unsigned self, struct wf_batch *out)
 {
 	size_t next[PRODUCERS] = { 0 };
@@ -73,7 +73,7 @@ static void look_at(struct consumer *c, unsigned self, struct wf_batch *out)
 		if (item->inbox != inbox || item->seq < next[item->producer])
 			c->wrong++;
 		next[item->producer] = item->seq + 1;
-		/* All chains are its own, one after the other. */
+		/* A sole consumer gets all chains, one after the other. */
 		if (game.consumers == 1 && item->seq != c->next[item->producer])
 			c->wrong++;
 		c->next[item->producer] = item->seq + 1;
@@ -101,7 +101,7 @@ static size_t take(unsigned self, unsigned from)
 	return n;
 }
 
-/* From its own; then, that being empty, from the others. */
+/* From its own inbox; if that is empty, from the others. */
 static void consume(unsigned self)
 {
 	struct consumer *c = &game.consumer[self];

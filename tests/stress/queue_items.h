@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stress/queue_items.h - tasks that remember who pushed them, and how.
+ * tests/stress/queue_items.h - tasks that remember their producer and batch.
  */
 #ifndef WEFT_TESTS_STRESS_QUEUE_ITEMS_H
 #define WEFT_TESTS_STRESS_QUEUE_ITEMS_H
@@ -17,7 +17,7 @@ enum { ITEMS_BATCH_MAX = 20 };
 
 /*
  * The producer writes all but taker before the push, the taker reads them:
- * plain fields, so that ThreadSanitizer sees who is ordered after whom.
+ * plain fields, so that ThreadSanitizer checks that the queue orders them.
  */
 struct item {
 	weft_task task;
@@ -25,7 +25,7 @@ struct item {
 	unsigned inbox;			/* where it was pushed, if to one */
 	size_t seq;			/* counted by its producer */
 	bool more;			/* the next is of the same batch */
-	unsigned taker;			/* written by who takes it */
+	unsigned taker;			/* written by the consumer */
 };
 
 /*

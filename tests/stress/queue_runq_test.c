@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stress/queue_runq_test.c - every task that goes into run queues is run
- * exactly once, and in order, whoever steals from whom (Q1, Q2, Q3).
+ * exactly once, and in order, while thieves steal (Q1, Q2, Q3).
  *
  * One owner pushes into its ring; up to seven thieves, each with a ring of its
  * own, steal.  Two games, on both kinds of queue and all capacities:
  *
  *	chained	 thieves steal from each other as well, into rings that are
- *		 stolen from at the same time; who overflows offloads to a
- *		 shared queue; some entries are tickets, some of these are dead.
+ *		 stolen from at the same time; a full ring offloads to a shared
+ *		 queue; some entries are tickets, some of these are dead.
  *	ordered	 thieves steal and grab from the owner alone and run all they
  *		 have before they come again, so each sees tasks in the order of
  *		 their pushes.
@@ -34,13 +34,13 @@ enum { MEMBERS = 8, CAP_MAX = 256, GRAB_MAX = 9, ITEMS = 6000, TIME_MS = 700 };
 static const uint64_t caps[] = { 2, 4, 8, 64, 256 };
 enum { CAPS = sizeof(caps) / sizeof(caps[0]) };
 
-/* The plain fields let ThreadSanitizer see who is ordered after whom. */
+/* Plain fields: ThreadSanitizer checks that the queue orders them. */
 struct item {
 	weft_task task;
 	size_t id;		   /* written by the owner, before push */
-	bool ticket;		   /* likewise */
-	unsigned runner;	   /* written by who runs it */
-	_Atomic(uint32_t) claimed; /* a ticket's, by who runs it */
+	bool ticket;		   /* written by the owner, before push */
+	unsigned runner;	   /* written by the runner */
+	_Atomic(uint32_t) claimed; /* a ticket's, by its runner */
 };
 
 struct member {
@@ -69,7 +69,7 @@ static struct game {
 } game;
 
 /* ------------------------------------------------------------------------ */
-/* Running what was taken. */
+/* Running entries. */
 
 static bool claim(wf_entry ticket)
 {
@@ -107,7 +107,7 @@ static void run_entry(struct member *m, wf_entry e)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What members do.  All return how many entries they got hold of. */
+/* What members do.  All return how many entries they took. */
 
 static size_t pop_some(struct member *m, size_t max)
 {
@@ -121,7 +121,7 @@ static size_t pop_some(struct member *m, size_t max)
 	return n;
 }
 
-/* Push; if full, half of the queue goes to the shared one first. */
+/* Push; if the ring is full, offload half of it to the shared queue first. */
 static void push(struct member *m, wf_entry e)
 {
 	struct wf_batch out = { 0 };
@@ -200,7 +200,7 @@ static void pause_sometimes(struct member *m)
 		sched_yield();
 }
 
-/* Pushes all tasks; runs few itself, and some by other means. */
+/* Pushes all tasks; runs few itself, and claims some tickets. */
 static void produce_chained(struct member *m)
 {
 	for (size_t id = 0; id < game.count; id++) {
@@ -293,7 +293,7 @@ static void play(void *arg, unsigned self)
 
 /* ------------------------------------------------------------------------ */
 
-/* Only dead tickets may be left; nobody is active any more. */
+/* Only dead tickets may be left; no member is active any more. */
 static void expect_rings_empty(void)
 {
 	ptrdiff_t entries = 0;

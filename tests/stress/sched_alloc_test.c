@@ -4,10 +4,10 @@
  * are scheduled and run, once the caches have what they need (R1.6).
  *
  * Linked so that every call of the allocator and of mmap by the library comes
- * here first, and every call of the library's own doors to memory to
- * support/os_faults.c, which counts too.  The same work is done twice: first
- * with twice as many fibers at once, so that the caches of each worker have
- * more than they will need, and then with everything counted.
+ * here first, and every call of the library's own memory functions to
+ * support/os_faults.c, which counts too.  A first pass of the work has twice as
+ * many fibers at once, so that the caches of each worker have more than they
+ * will need; the second pass is counted.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -109,7 +109,7 @@ static bool fall_asleep(struct weft_awaiter *a, weft_fiber *self)
 	struct crew *c = seat->crew;
 
 	c->asleep[seat->nth] = self;
-	/* The one that wakes all must see who they are. */
+	/* The leader, which wakes all, must see asleep. */
 	wf_add_rel(&c->sleepers, 1);
 	return true;
 }
@@ -156,7 +156,7 @@ static void lead_once(struct crew *c)
 		kit_expect(weft_join(c->member[i], NULL, WEFT_FOREVER) == 0);
 }
 
-/* Those that never wait, and plain tasks. */
+/* Fibers that never wait, and plain tasks. */
 static void lead_others(struct crew *c)
 {
 	weft_group_add(&c->ended, 2 * (int64_t)crew_size);
@@ -227,7 +227,7 @@ static void count_allocations(uint32_t workers)
 	have_all_threads(rt, workers);
 	work(rt, 2 * CREW, times / 2 + 5);
 	wf_store_rlx(&calls, 0);
-	/* Caches fill up to a bound, some of them late: then it is over. */
+	/* Some caches fill late, but all have a bound: retry. */
 	for (int i = 0; i < SETTLES; i++) {
 		os_faults_plan(0, 0, 0);
 		work(rt, CREW, times);
@@ -263,7 +263,7 @@ static void nothing_is_allocated_by_4_workers(void **state)
 	count_allocations(4);
 }
 
-/* Or the others would prove nothing. */
+/* If this failed, the other tests would prove nothing. */
 static void allocations_are_counted(void **state)
 {
 	weft_rt *rt;

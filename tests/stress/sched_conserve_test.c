@@ -5,9 +5,9 @@
  *
  *	meetings	as many fibers as workers wait for each other by
  *			spinning: all of them must be running at once
- *	delays		what is ready behind a fiber that computes is started by
- *			another worker within 3 ms, wherever it waits, also if
- *			the other workers are of another group
+ *	delays		a task that is ready behind a fiber that computes is
+ *			started by another worker within 3 ms, in any queue,
+ *			also if the other workers are of another group
  *	bursts		many submits have all workers running, and do not wake
  *			more workers than there are
  *	sharing		many short tasks of one fiber are not left to its worker
@@ -38,7 +38,7 @@ struct shape {
 	uint32_t workers, group_size;
 };
 
-/* Long enough for a worker to go to sleep, or not, as it happens. */
+/* Sometimes long enough for a worker to park, sometimes not. */
 static void pause_a_little(struct wf_random *random)
 {
 	if (wf_random_below(random, 4) != 0)
@@ -62,7 +62,7 @@ static struct meeting {
 	weft_hint hint; /* of the wakes */
 } meeting;
 
-/* Go on when all are here.  Threads take turns on the CPUs, fibers do not. */
+/* Go on when all are here.  sched_yield: threads share the CPUs. */
 static void meet(void *arg)
 {
 	(void)arg;
@@ -93,7 +93,7 @@ static bool fall_asleep(struct weft_awaiter *a, weft_fiber *self)
 {
 	(void)a;
 	meeting.sleeper[wf_add_rlx(&meeting.beds, 1)] = self;
-	/* Whoever counts all of them sees who they are. */
+	/* The waker, which counts them, must see sleeper. */
 	wf_add_rel(&meeting.asleep, 1);
 	return true;
 }
@@ -106,9 +106,9 @@ static void meet_when_woken(void *arg)
 	meet(arg);
 }
 
-/* The ways to bring them together, each in a fiber or outside of one. */
+/* The ways to start a meeting, each in a fiber or outside of one. */
 
-/* It starts all but one, and is that one itself. */
+/* It starts all but one, and takes part itself. */
 static void start_and_meet(void *arg)
 {
 	for (unsigned i = 1; i < meeting.wanted; i++)
@@ -140,7 +140,7 @@ static void wake_and_meet(void *arg)
 		kit_expect(weft_go(meet_when_woken, NULL) == 0);
 	while (wf_load_acq(&meeting.asleep) < meeting.wanted - 1)
 		weft_yield();
-	/* Some time for those who helped to go to sleep. */
+	/* Some time for the other workers to park. */
 	kit_pause_us(300);
 	for (unsigned i = 1; i < meeting.wanted; i++)
 		weft_wake(meeting.sleeper[i - 1], meeting.hint);
@@ -196,13 +196,13 @@ static void hold_meetings(void (*begin)(void *), bool outside, weft_hint hint)
 	}
 }
 
-static void all_run_that_one_fiber_starts(void **state)
+static void fibers_that_one_fiber_starts_run_at_once(void **state)
 {
 	(void)state;
 	hold_meetings(start_and_meet, false, WEFT_HINT_DEFAULT);
 }
 
-static void all_tasks_run_that_one_fiber_submits(void **state)
+static void tasks_that_one_fiber_submits_run_at_once(void **state)
 {
 	(void)state;
 	hold_meetings(start_tasks_and_meet, false, WEFT_HINT_DEFAULT);
@@ -210,13 +210,13 @@ static void all_tasks_run_that_one_fiber_submits(void **state)
 	hold_meetings(start_tasks_and_meet, false, WEFT_HINT_YIELD);
 }
 
-static void all_run_that_yield(void **state)
+static void yielding_fibers_run_at_once(void **state)
 {
 	(void)state;
 	hold_meetings(start_yielders_and_meet, false, WEFT_HINT_DEFAULT);
 }
 
-static void all_run_that_one_fiber_wakes(void **state)
+static void fibers_that_one_fiber_wakes_run_at_once(void **state)
 {
 	(void)state;
 	hold_meetings(wake_and_meet, false, WEFT_HINT_DEFAULT);
@@ -224,7 +224,7 @@ static void all_run_that_one_fiber_wakes(void **state)
 	hold_meetings(wake_and_meet, false, WEFT_HINT_YIELD);
 }
 
-static void all_run_that_come_from_outside(void **state)
+static void fibers_from_outside_run_at_once(void **state)
 {
 	(void)state;
 	hold_meetings(start_from_outside, true, WEFT_HINT_DEFAULT);
@@ -267,7 +267,7 @@ static void started_as_task(weft_task *task)
 	started();
 }
 
-/* Compute until it has been started by somebody else. */
+/* Compute until another worker has started the ready task. */
 static void compute(void)
 {
 	int64_t until = threads_now_ns() + GIVE_UP_NS, ns;
@@ -288,7 +288,7 @@ static void be_ready(void)
 	wf_store_rlx(&delays.ready_ns, threads_now_ns());
 }
 
-/* The fibers that compute: each makes something ready, then no call. */
+/* The fibers that compute: each makes a task ready, then calls nothing. */
 
 static void spawn_and_compute(void *arg)
 {
@@ -324,7 +324,7 @@ static bool sleep_on(struct weft_awaiter *a, weft_fiber *self)
 {
 	(void)a;
 	delays.sleeper = self;
-	/* The fiber that wakes must see who is to be woken. */
+	/* The waker must see sleeper. */
 	wf_store_rel(&delays.asleep, true);
 	return true;
 }
@@ -365,7 +365,7 @@ static void compute_only(void *arg)
 	weft_group_done(&delays.ended);
 }
 
-/* It is behind the one it started, because it yields. */
+/* The yielder waits behind the fiber it has started. */
 static void yield_behind_it(void *arg)
 {
 	(void)arg;
@@ -435,7 +435,7 @@ static void a_fiber_in_the_list_of_yielders(void **state)
 	measure("woken among the yielders", wake_and_compute, WEFT_HINT_YIELD);
 }
 
-/* The runtime sleeps, all of it, and somebody outside has something to do. */
+/* All workers are parked, and a thread outside submits a task. */
 static void a_submit_from_outside_wakes_a_sleeper(void **state)
 {
 	weft_config cfg = { .workers = 4 };
@@ -515,7 +515,7 @@ static void submit_burst(void *arg)
 	}
 }
 
-/* Once; how many wakes it took. */
+/* One burst; how many wakes it took. */
 static size_t one_burst(bool outside)
 {
 	weft_metrics before, after;
@@ -539,7 +539,7 @@ static size_t one_burst(bool outside)
 static void measure_bursts(uint32_t workers, unsigned tasks, bool outside)
 {
 	weft_config cfg = { .workers = workers };
-	/* Of fewer than half of them the median would say little. */
+	/* With fewer than half of them the median would say little. */
 	size_t n = wf_max_size(kit_rounds(BURSTS), BURSTS / 2);
 	int64_t wakes[BURSTS], median;
 
@@ -628,8 +628,8 @@ static unsigned share_once(void)
 		(m[0].ticks + m[1].ticks));
 }
 
-/* 20 ms of work in pieces of 4 us, and a worker that has nothing to do. */
-static void what_one_fiber_starts_is_shared(void **state)
+/* 20 ms of work in pieces of 4 us, and an idle worker. */
+static void tasks_of_one_fiber_are_shared(void **state)
 {
 	unsigned alone = 0;
 
@@ -659,7 +659,7 @@ static struct pair {
 	weft_group ended;
 } pair;
 
-/* Compute and give way, until the other one computes too. */
+/* Compute and give way, until the other fiber computes too. */
 static void take_turns(void *arg)
 {
 	(void)arg;
@@ -700,10 +700,10 @@ static int64_t pair_once(int64_t turn_ns)
 }
 
 /*
- * One of the two always waits, but never for longer than a turn, and there are
- * never two who wait.
+ * On one worker one of the two always waits, but never for longer than a turn,
+ * and the queue never has two waiting fibers.
  */
-static void two_that_compute_and_give_way_run_at_once(void **state)
+static void two_computing_yielders_run_at_once(void **state)
 {
 	static const int64_t turn_us[] = { 25, 50, 100, 400 };
 	int64_t most = 0;
@@ -729,18 +729,18 @@ static void two_that_compute_and_give_way_run_at_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_run_that_one_fiber_starts),
-		cmocka_unit_test(all_tasks_run_that_one_fiber_submits),
-		cmocka_unit_test(all_run_that_yield),
-		cmocka_unit_test(all_run_that_one_fiber_wakes),
-		cmocka_unit_test(all_run_that_come_from_outside),
+		cmocka_unit_test(fibers_that_one_fiber_starts_run_at_once),
+		cmocka_unit_test(tasks_that_one_fiber_submits_run_at_once),
+		cmocka_unit_test(yielding_fibers_run_at_once),
+		cmocka_unit_test(fibers_that_one_fiber_wakes_run_at_once),
+		cmocka_unit_test(fibers_from_outside_run_at_once),
 		cmocka_unit_test(a_fiber_alone_in_the_queue),
 		cmocka_unit_test(a_fiber_in_the_slot),
 		cmocka_unit_test(a_fiber_in_the_list_of_yielders),
 		cmocka_unit_test(a_submit_from_outside_wakes_a_sleeper),
 		cmocka_unit_test(a_burst_has_all_workers_running),
-		cmocka_unit_test(what_one_fiber_starts_is_shared),
-		cmocka_unit_test(two_that_compute_and_give_way_run_at_once),
+		cmocka_unit_test(tasks_of_one_fiber_are_shared),
+		cmocka_unit_test(two_computing_yielders_run_at_once),
 	};
 
 	if (wf_on_valgrind()) {

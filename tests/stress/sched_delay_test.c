@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stress/sched_delay_test.c - the histogram of delays shows picks of all
- * kinds as often as they are made: what is measured is chosen at random.
+ * kinds as often as they are made: picks are chosen at random to be measured.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "sched/pick.h"
 #include "sched/submit.h"
 
-static struct wf_proc *p = &kit.procs[0];
+static struct wf_proc *p;
 static weft_fiber item[16];
 
 static long number(weft_task *task)
@@ -36,7 +36,7 @@ static void to_local(size_t i)
 	wf_push(p, wf_entry_of(&item[i].task));
 }
 
-/* Item i, ready for so long, into its queue. */
+/* Put item i, ready for so long, into its queue. */
 static void queue_again(size_t i, bool global)
 {
 	uint32_t us = (uint32_t)(wf_os_now_ns() / WF_NS_PER_US);
@@ -61,6 +61,7 @@ static void turns_are_measured_like_other_picks(void **state)
 
 	(void)state;
 	kit_open(1, 0);
+	p = &kit.procs[0];
 	assert_int_equal(kit.rt.global_tick, TICK);
 	for (size_t i = 0; i <= LOCALS; i++) {
 		item[i].task.run = wf_fiber_task_run;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stress/sched_fair_test.c - on one worker nobody who is ready starves:
- * what one fiber can do to keep the others from running is bounded (R2.6,
- * R2.7, R2.8, R2.17, R2.18).
+ * tests/stress/sched_fair_test.c - on one worker no ready task or fiber
+ * starves: one fiber can delay the others only up to a bound (R2.6, R2.7, R2.8,
+ * R2.17, R2.18).
  *
  * With one worker all is decided by the order of picks, so delays are counted
- * in runs, not in time, and the machine's other load does not matter.  What
- * comes from outside is submitted while a fiber waits for it by spinning: then
- * it is known at which run it became ready.
+ * in runs, not in time, and the machine's other load does not matter.  A thread
+ * outside submits while a fiber spins: so the fiber knows at which run the
+ * tasks became ready.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void put_into_global(weft_task *tasks, size_t count)
 
 	scene.tasks = tasks;
 	wf_store_rlx(&scene.count, count);
-	/* The helper sees the tasks; and we see that it is done with them. */
+	/* The helper must see the tasks, and we that it is done with them. */
 	wf_store_rel(&scene.asked, nth);
 	while (wf_load_acq(&scene.answered) != nth)
 		sched_yield();
@@ -138,7 +138,7 @@ static void yielder(void *arg)
 	weft_group_done(&scene.ended);
 }
 
-/* Now and then a player makes others ready. */
+/* Now and then a player makes a fiber or a task ready. */
 static void disturb(void)
 {
 	if (pong.passes % EVERY == 0) {
@@ -164,7 +164,7 @@ static void *player(void *arg)
 		if (pong.passes == SAMPLES * EVERY)
 			pong.over = true;
 		weft_wake(pong.player[!self], WEFT_HINT_NEXT);
-		/* Nobody would wake it any more. */
+		/* The other player would not wake it any more. */
 		if (pong.over)
 			break;
 		kit_expect(weft_suspend(&a) == 0);
@@ -189,7 +189,7 @@ static void ping_pong(void *arg)
 	end_scene();
 }
 
-static void a_ping_pong_starves_nobody(void **state)
+static void a_ping_pong_starves_no_other_fiber(void **state)
 {
 	static const weft_config cfgs[] = { { 0 },
 		{ .lifo_budget = 1, .global_tick = 7 },
@@ -211,22 +211,22 @@ static void a_ping_pong_starves_nobody(void **state)
 		assert_int_equal(pong.globals, SAMPLES);
 		assert_true(pong.local_worst <= 2 * budget + 2);
 		assert_true(pong.global_worst <= tick + 1);
-		/* It may be behind both of them in the global queue. */
+		/* The yielder may be behind both in the global queue. */
 		assert_true(pong.yielder_worst <= 3 * tick + 3);
 	}
 }
 
 /* ------------------------------------------------------------------------ */
-/* Yield gives way to everyone. */
+/* Yield gives way to all that is ready. */
 
 enum { TRIALS = 400, GLOBALS_MAX = 40, OTHERS = 3 };
 
 static struct yielding {
 	struct wf_random random;
-	size_t ran; /* all of these three kinds */
+	size_t ran; /* fibers, next fibers and tasks */
 	size_t wanted;
 	bool task_ran;	      /* the one submitted as a yielder */
-	size_t task_after;    /* so many had run before it */
+	size_t task_after;    /* runs before it */
 	size_t turns[OTHERS]; /* of the other yielders */
 	bool over;
 	weft_task yielder;
@@ -331,7 +331,7 @@ static void yield_to_all(void *arg)
 	end_scene();
 }
 
-static void yield_gives_way_to_everyone(void **state)
+static void yield_gives_way_to_all(void **state)
 {
 	static size_t capacities[] = { 2, 8, 64, 256 };
 
@@ -352,10 +352,10 @@ enum { YIELDERS = 100, YIELDS = 1000, LEAD_MAX = 2 };
 
 static struct spread {
 	size_t yields;	       /* to be done by each */
-	size_t at[YIELDS + 1]; /* how many have done so many */
-	size_t first, last;    /* done by the furthest, the last */
+	size_t at[YIELDS + 1]; /* fibers by yields done */
+	size_t first, last;    /* yields of the first, the last */
 	size_t lead;	       /* the greatest difference */
-	bool visitors;	       /* something comes from outside */
+	bool visitors;	       /* tasks come from outside */
 	weft_task visitor;
 	size_t visits, visitors_seen;
 } spread;
@@ -428,7 +428,7 @@ enum { BUDGET_SAMPLES = 50 };
 static struct budget {
 	weft_config cfg;
 	void (*call)(void);
-	size_t calls; /* since the other one is ready */
+	size_t calls; /* since the other is ready */
 	size_t worst, least;
 	size_t ran;
 	weft_task task;
@@ -466,7 +466,7 @@ static void other_runs_as_task(weft_task *task)
 	other_runs(task);
 }
 
-/* It is always ready, and calls; another one waits behind it. */
+/* A fiber that is always ready and calls; another waits behind it. */
 static void always_ready(void *arg)
 {
 	(void)arg;
@@ -488,7 +488,7 @@ static void always_ready(void *arg)
 	end_scene();
 }
 
-static void who_never_waits_gives_way(void **state)
+static void a_fiber_that_never_waits_gives_way(void **state)
 {
 	static void (*const calls[])(
 		void) = { call_checkpoint, call_group, call_group_now };
@@ -509,7 +509,7 @@ static void who_never_waits_gives_way(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* A flood in the local queue, and the global one behind it. */
+/* A flood in the local queue, and tasks in the global queue. */
 
 enum { FLOOD_MAX = 300, FLOOD_GLOBALS = 20, FLOOD_SAMPLES = 40 };
 
@@ -533,7 +533,7 @@ static void global_got_through(weft_task *task)
 	flood.worst = wf_max_size(flood.worst, flood.runs - flood.ready_at);
 }
 
-/* A drop: there is always the next one. */
+/* A drop, which submits the next one. */
 static void drip(weft_task *task)
 {
 	flood.runs++;
@@ -592,14 +592,14 @@ enum { CROWD_MAX = 60, CROWD_RUNS = 30000 };
 
 static struct crowd {
 	struct wf_random random;
-	size_t ready;	     /* R: so many are always */
+	size_t ready;	     /* R: how many are always ready */
 	size_t runs, wanted; /* of all: picks */
 	size_t worst;
 	weft_task task[CROWD_MAX];
 	size_t ready_at[CROWD_MAX];
 } crowd;
 
-/* Somebody runs who was ready since then. */
+/* A task or fiber runs that was ready since then. */
 static void note_run(size_t ready_at)
 {
 	crowd.worst = wf_max_size(crowd.worst, crowd.runs - ready_at);
@@ -622,7 +622,7 @@ static void jostle(weft_task *task)
 		kit_expect(weft_submit(scene.executor, task, hint) == 0);
 }
 
-/* One that wants to be next, always. */
+/* A task that submits itself with WEFT_HINT_NEXT, always. */
 static void push_ahead(weft_task *task)
 {
 	size_t i = (size_t)(task - crowd.task);
@@ -666,7 +666,7 @@ static void gather(void *arg)
 	end_scene();
 }
 
-static void who_is_ready_runs_within_the_bound(void **state)
+static void a_ready_task_runs_within_the_bound(void **state)
 {
 	static const weft_config cfgs[] = {
 		{ .local_capacity = 2, .lifo_budget = 1, .global_tick = 1 },
@@ -699,12 +699,12 @@ static void who_is_ready_runs_within_the_bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_ping_pong_starves_nobody),
-		cmocka_unit_test(yield_gives_way_to_everyone),
+		cmocka_unit_test(a_ping_pong_starves_no_other_fiber),
+		cmocka_unit_test(yield_gives_way_to_all),
 		cmocka_unit_test(yielders_advance_together),
-		cmocka_unit_test(who_never_waits_gives_way),
+		cmocka_unit_test(a_fiber_that_never_waits_gives_way),
 		cmocka_unit_test(a_flood_does_not_starve_the_global_queue),
-		cmocka_unit_test(who_is_ready_runs_within_the_bound),
+		cmocka_unit_test(a_ready_task_runs_within_the_bound),
 	};
 
 	threads_seed();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stress/sched_free_test.c - a wait group is
- * the waiter's alone the moment its wait returns: nobody touches it any more.
+ * tests/stress/sched_free_test.c - when a wait for a wait group returns, the
+ * waker does not touch the group any more.
  *
  * A waiter writes a pattern over the group as soon as the wait has returned,
- * and looks whether it stays.  Whoever ends the wait does so at a moment chosen
- * at random, to meet the waiter on every step of its way to sleep.  Both are
- * held up where it matters: before the waiter sleeps, and when the wait is
- * ended and the group not yet let go of.
+ * and looks whether it stays.  The waker ends the wait at a random moment, to
+ * meet the waiter on every step of its way to the wait.  Both are held up where
+ * it matters: the waiter before it publishes its wait, and the waker after it
+ * has claimed the waiter.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,8 +27,8 @@ enum { STOPPED = 10000 };
 
 bool __real_wf_waiter_claim(struct wf_node *n);
 bool __wrap_wf_waiter_claim(struct wf_node *n);
-bool __real_wf_waiter_park(struct wf_waiter *w);
-bool __wrap_wf_waiter_park(struct wf_waiter *w);
+bool __real_wf_waiter_publish(struct wf_waiter *w);
+bool __wrap_wf_waiter_publish(struct wf_waiter *w);
 
 static void spin(uint32_t n)
 {
@@ -36,7 +36,7 @@ static void spin(uint32_t n)
 		__asm__ volatile("");
 }
 
-/* As if the thread had been stopped after it. */
+/* As if the waker had been stopped after its claim. */
 bool __wrap_wf_waiter_claim(struct wf_node *n)
 {
 	bool won = __real_wf_waiter_claim(n);
@@ -45,17 +45,17 @@ bool __wrap_wf_waiter_claim(struct wf_node *n)
 	return won;
 }
 
-/* As if the thread had been stopped, sometimes, before it. */
-bool __wrap_wf_waiter_park(struct wf_waiter *w)
+/* As if the waiter had been stopped, sometimes, before it publishes. */
+bool __wrap_wf_waiter_publish(struct wf_waiter *w)
 {
 	static _Atomic(uint32_t) nth;
 
 	if (wf_add_rlx(&nth, 1) % 4 == 0)
 		spin(STOPPED);
-	return __real_wf_waiter_park(w);
+	return __real_wf_waiter_publish(w);
 }
 
-/* A waiter and who ends its waits. */
+/* A waiter and its waker, the ender. */
 struct pair {
 	weft_group *group;		/* in use; another in each round */
 	_Atomic(size_t) round;		/* that has begun */
@@ -72,7 +72,7 @@ static void delay(struct wf_random *r)
 	spin(wf_random_below(r, DELAY_MAX));
 }
 
-/* Nobody writes where the pattern is. */
+/* No thread overwrites the pattern. */
 static void look_at(weft_group *g)
 {
 	volatile uint64_t *word = &g->state_;
@@ -94,7 +94,7 @@ static void wait_often(struct pair *p)
 		*g = (weft_group){ 0 };
 		weft_group_add(g, 1);
 		p->group = g;
-		/* The other one sees which group it is. */
+		/* The ender must see group. */
 		wf_store_rel(&p->round, i + 1);
 		delay(&p->waiter);
 		kit_expect(weft_group_wait(g, WEFT_FOREVER) == 0);
@@ -103,7 +103,7 @@ static void wait_often(struct pair *p)
 	wf_store_rel(&p->round, SIZE_MAX);
 }
 
-/* It does not yield: it is to be on another worker than the waiter. */
+/* It does not yield: it stays on another worker than the waiter. */
 static void end_often(struct pair *p)
 {
 	size_t done = 0, round;
@@ -182,7 +182,7 @@ static void threads_end_the_waits_of_fibers(void **state)
 	}
 }
 
-/* The other way round. */
+/* Threads wait, fibers end the waits. */
 static void wait_outside(void *arg, unsigned i)
 {
 	(void)arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stress/sched_groups_test.c - with several scheduling groups every task
- * runs, also one that a thief of another group got together with dead tickets.
+ * runs, also one that a thief of another group stole along with dead tickets.
  *
  * A parent starts children and tasks in turn, and joins the children at once:
  * it runs them as calls, and their tickets stay in its queue, dead.  Meanwhile
@@ -89,7 +89,7 @@ static void play(uint32_t workers, uint32_t group_size, const char *words)
 	assert_int_equal(weft_rt_spawn(rt, &f, NULL, parent, NULL), 0);
 	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
 	if (kit_failed()) {
-		/* The runtime may never stop: what is lost is a fiber of it. */
+		/* A runtime with a lost fiber never stops: end here. */
 		printf("%u workers, groups of %u, %s: %u of %d tasks ran\n",
 			workers, group_size, words, wf_load_rlx(&ran),
 			CHILDREN * TASKS_EACH);

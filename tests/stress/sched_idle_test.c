@@ -21,7 +21,7 @@
 enum { WORKERS = 4, THREADS_MAX = 64 };
 enum { SETTLE_MS = 500, SETTLE_MAX_S = 20, IDLE_S = 3, IDLE_LONG_S = 10 };
 
-/* All that the kernel says about some threads, added up. */
+/* The kernel's counts of some threads, added up. */
 struct costs {
 	size_t threads;
 	uint64_t run_ns;
@@ -29,7 +29,7 @@ struct costs {
 	uint64_t switches;
 };
 
-/* The threads of the process before there was a runtime: not its own. */
+/* The threads that the process had before the runtime started. */
 static int others[THREADS_MAX];
 static size_t others_count;
 
@@ -151,14 +151,14 @@ static void be_busy(weft_rt *rt, weft_group *gate)
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(weft_rt_go(rt, some_work, NULL), 0);
 	assert_int_equal(weft_group_wait(&done, WEFT_FOREVER), 0);
-	/* Fibers that wait are no reason to be awake. */
+	/* Waiting fibers must not keep a worker awake. */
 	weft_group_add(gate, 1);
 	weft_group_add(&done, 100);
 	for (int i = 0; i < 100; i++)
 		assert_int_equal(weft_rt_go(rt, wait_for_ever, gate), 0);
 }
 
-/* Until nothing has run for a while. */
+/* Wait until no thread has run for a while. */
 static bool settle(void)
 {
 	int64_t until = threads_now_ns() + SETTLE_MAX_S * WF_NS_PER_S;
@@ -214,7 +214,7 @@ static void an_idle_runtime_costs_nothing(void **state)
 	kit_stop(rt);
 }
 
-/* Not even one that has never had anything to do. */
+/* Nor does a runtime that has never run a task. */
 static void a_new_runtime_costs_nothing(void **state)
 {
 	weft_config cfg = { .workers = WORKERS };

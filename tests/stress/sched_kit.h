@@ -31,7 +31,7 @@
 #include "stack/probe.h"
 #include "support/threads.h"
 
-/* How much slower than natively: what is done is so much less. */
+/* How much slower than natively this build is: rounds are divided by it. */
 #if defined(WF_TSAN) || WEFT_TEST_EMULATED
 #define KIT_SLOWER 10
 #elif defined(WF_ASAN)
@@ -61,7 +61,7 @@ static inline size_t kit_stacks(size_t n)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What is not as expected. */
+/* Expectations. */
 
 static _Atomic(const char *) kit_wrong;	/* the first; NULL: none */
 static _Atomic(int) kit_wrong_line;
@@ -74,7 +74,7 @@ static inline void kit_note(const char *what, int line)
 		wf_store_rlx(&kit_wrong_line, line);
 }
 
-/* Was anything wrong yet?  For who would only make a mess by going on. */
+/* Was anything wrong yet?  Then long loops end early. */
 static inline bool kit_failed(void)
 {
 	return wf_load_rlx(&kit_wrong) != NULL;
@@ -83,7 +83,7 @@ static inline bool kit_failed(void)
 /* Like assert_true, but on any stack, and the test goes on. */
 #define kit_expect(c) ((c) ? (void)0 : kit_note(#c, __LINE__))
 
-/* On the test's own thread, when the others are done. */
+/* On the test's own thread, when fibers and other threads have ended. */
 #define kit_settle()                                                       \
 	do {                                                               \
 		const char *kit_what = wf_xchg_rlx(&kit_wrong, NULL);      \
@@ -106,7 +106,7 @@ static inline void kit_hung(int sig)
 	abort();
 }
 
-/* Things move: from now on the patience lasts once more. */
+/* The test makes progress: set the alarm anew. */
 static inline void kit_watch(void)
 {
 	unsigned more = kit_slow() ? wf_on_valgrind() ? 8 : 3 : 1;
@@ -131,7 +131,7 @@ static inline int kit_compare_ns(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sort, print and give the median; the worst is the last then. */
+/* Sort, print and give the median; ns[n - 1] is the worst then. */
 static inline int64_t kit_median(const char *what, int64_t *ns, size_t n)
 {
 	qsort(ns, n, sizeof(*ns), kit_compare_ns);
@@ -143,7 +143,7 @@ static inline int64_t kit_median(const char *what, int64_t *ns, size_t n)
 /* ------------------------------------------------------------------------ */
 /* Runtimes; on the test's own thread. */
 
-/* The same tests are run with several policies; NULL: the default. */
+/* ctest runs these tests with several policies; NULL: the default. */
 static inline const char *kit_policy(void)
 {
 	return getenv("WEFT_TEST_POLICY");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stress/sched_migrate_test.c - a fiber that goes on elsewhere finds the
- * thread it is on, and all that was its own: values, registers, its name.
+ * tests/stress/sched_migrate_test.c - a fiber that goes on on another thread
+ * sees that thread, and keeps its values, its registers and its handle.
  *
- * Fibers yield, wait in ponds for whoever passes to wake them, and step aside
- * for each other.  After each of these a fiber looks at who it is.  It asks the
- * thread through functions that are never inlined, because the compiler may
+ * Fibers yield, wait in ponds until another fiber wakes them, and hand over to
+ * each other.  After each of these a fiber checks its thread and its handle.
+ * It asks through functions that are never inlined, because the compiler may
  * keep such an answer across a switch; the library may not.
  */
 #include <stdarg.h>
@@ -25,7 +25,7 @@
 enum { FIBERS = 64, PONDS = FIBERS, FEW = 8, ASK_KERNEL = 64, TIME_MS = 6000 };
 enum { SWITCHES = 10 * 1000 * 1000, EMPTY_MAX = 20 };
 
-/* What one thread knows of itself; the kernel told it once. */
+/* A thread's identity, asked for once on that thread. */
 struct identity {
 	pid_t tid;
 	pthread_t pthread;
@@ -42,7 +42,7 @@ static struct game {
 	_Atomic(weft_fiber *) pond[PONDS];
 	_Atomic(size_t) switches, migrations, refusals, handovers;
 	_Atomic(size_t) open;		     /* fibers that have not ended */
-	size_t ferries;			     /* 0: they wake each other */
+	size_t ferries;			     /* 0: fibers wake each other */
 	_Atomic(weft_fiber *) ferry[FIBERS]; /* that carried it last */
 	_Atomic(size_t) boarding;	     /* ferries that have begun */
 	weft_group ended;
@@ -50,7 +50,7 @@ static struct game {
 } game;
 
 /* ------------------------------------------------------------------------ */
-/* Who is this thread?  Not inlined, and asked anew each time. */
+/* Which thread is this?  Not inlined, and asked anew each time. */
 
 static wf_noinline pid_t ask_kernel(void)
 {
@@ -92,7 +92,7 @@ static wf_noinline void set_errno(int value)
 	*ask_errno() = value;
 }
 
-/* All that can be asked agrees; returns the thread. */
+/* All answers agree; returns the thread. */
 static pid_t check_thread(bool kernel)
 {
 	struct identity *i = ask_mine();
@@ -106,7 +106,7 @@ static pid_t check_thread(bool kernel)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Ponds: a fiber waits in one until somebody fishes it out. */
+/* Ponds: a fiber waits in one until another fiber fishes it out. */
 
 struct wait {
 	struct weft_awaiter awaiter;
@@ -117,9 +117,9 @@ static bool jump_in(struct weft_awaiter *a, weft_fiber *self)
 {
 	struct wait *w = (struct wait *)a;
 	_Atomic(weft_fiber *) *pond = w->pond;
-	weft_fiber *nobody = NULL;
+	weft_fiber *empty = NULL;
 
-	return wf_cas_rel(pond, &nobody, self);
+	return wf_cas_rel(pond, &empty, self);
 }
 
 static weft_fiber *fish(size_t pond)
@@ -129,7 +129,7 @@ static weft_fiber *fish(size_t pond)
 	return wf_load_rlx(at) ? wf_xchg_acq(at, NULL) : NULL;
 }
 
-/* Wait in a pond, unless there is somebody in it; next goes on instead. */
+/* Wait in a pond, unless a fiber is in it; next goes on instead. */
 static void wait_in_pond(size_t pond, weft_fiber *next)
 {
 	struct wait w = { .awaiter = { jump_in, next },
@@ -145,8 +145,8 @@ static void wait_in_pond(size_t pond, weft_fiber *next)
 }
 
 /*
- * One step: something that may switch.  With ferries each has a pond of its
- * own; without, they share few, or nobody would find anybody.
+ * One step: something that may switch.  With ferries each fiber has a pond of
+ * its own; without, they share few, or fishers would find none.
  */
 static void step(struct wf_random *random, size_t nth)
 {
@@ -210,7 +210,7 @@ static void *wander(void *arg)
 		step_with_values(&random, nth, (uint64_t)nth << 32 | i);
 		after = check_thread(kernel);
 		migrations += before != after;
-		/* Nobody switches in between, so it is still there. */
+		/* No call in between switches, so errno is still there. */
 		set_errno((int)i);
 		kit_expect(weft_self() == self);
 		kit_expect(weft_rt_self() == game.rt);
@@ -237,7 +237,7 @@ static void fish_all(void)
 	}
 }
 
-/* Fish until all have ended: the last of them would find nobody. */
+/* Fish until all have ended: the last fiber has no other to wake it. */
 static void rescue(void *arg)
 {
 	(void)arg;
@@ -270,9 +270,8 @@ static bool carry(size_t pond)
 }
 
 /*
- * One on each worker, so they begin when all are there, and are in no queue
- * from which somebody else could take them.  A fiber goes on wherever a ferry
- * finds it first.
+ * One ferry on each worker: they begin when all run, so that no thief can take
+ * one from a queue.  A fiber goes on on the worker whose ferry finds it first.
  */
 static void ferry(void *arg)
 {
@@ -291,7 +290,7 @@ static void ferry(void *arg)
 			if (empty > EMPTY_MAX ||
 				wf_load_rlx(&game.ferry[i]) != weft_self())
 				found |= carry(i);
-		/* The others may not be on a CPU at the moment. */
+		/* The other ferries may not be on a CPU at the moment. */
 		empty = found ? 0 : empty + 1;
 		if (!found) {
 			sched_yield();
@@ -344,8 +343,8 @@ static void travel(uint32_t workers, bool ferries)
 		assert_true(wf_load_rlx(&game.migrations) > 0);
 }
 
-/* They yield, wait for each other and step aside for each other. */
-static void fibers_travel_as_it_happens(void **state)
+/* Fibers yield, wait for each other and hand over to each other. */
+static void fibers_migrate_by_steals_and_wakes(void **state)
 {
 	(void)state;
 	travel(2, false);
@@ -353,8 +352,8 @@ static void fibers_travel_as_it_happens(void **state)
 	travel(8, false);
 }
 
-/* They wait, and go on wherever they are woken. */
-static void fibers_travel_as_often_as_they_can(void **state)
+/* Fibers wait, and go on on the worker that wakes them. */
+static void fibers_migrate_by_handovers(void **state)
 {
 	(void)state;
 	travel(2, true);
@@ -364,8 +363,8 @@ static void fibers_travel_as_often_as_they_can(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fibers_travel_as_it_happens),
-		cmocka_unit_test(fibers_travel_as_often_as_they_can),
+		cmocka_unit_test(fibers_migrate_by_steals_and_wakes),
+		cmocka_unit_test(fibers_migrate_by_handovers),
 	};
 
 	threads_seed();

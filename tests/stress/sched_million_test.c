@@ -14,7 +14,7 @@
 
 enum { MILLION = 1000000, EACH_MAX = 4400, MAPPINGS_MAX = 1000 };
 
-/* For each fiber that there was, when it has ended; 256 is a descriptor. */
+/* Bytes left of each fiber that has ended; 256 is a descriptor. */
 enum { LEFT_MAX = 60, LEFT_S = 20 };
 
 /* Memory of the machine for one fiber, with the kernel's page tables. */
@@ -59,7 +59,7 @@ static void start_all(void *arg)
 	weft_group_done(&ended);
 }
 
-/* All are there, and the workers have gone to sleep. */
+/* All fibers wait, and the workers are parked. */
 static void wait_until_all_wait(weft_rt *rt, size_t n)
 {
 	weft_metrics before, after;

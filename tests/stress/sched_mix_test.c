@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stress/sched_mix_test.c - whatever fibers, tasks and threads do, in any
- * mixture, all that was started ends, and nothing is lost or touched too late.
+ * mixture, all that was started ends, and no freed memory is touched.
  *
  * A life is one runtime, or two that wake each other's fibers, in which
  * everything is done at random: spawn, join, detach, go, submit, yield,
  * suspend, wake, hand over, groups on the stack, and all of it nested.  Some
  * lives end when all is done, others are shut down in the middle.
  *
- * Memory that somebody is told to be his again is overwritten at once, so that
- * whoever touches it too late is seen.
+ * The owner overwrites memory as soon as it has it back, so that a late access
+ * by the library is seen.
  *
  * If nothing ends for a minute, the seed of the life is printed and the program
  * aborted.
@@ -44,11 +44,11 @@ static struct life {
 static _Atomic(size_t) begun, ended;
 static _Atomic(uint64_t) life_seed;
 
-/* What a fiber is told. */
+/* The argument of a fiber. */
 struct order {
 	uint64_t seed;
 	unsigned depth;
-	weft_group *group; /* it tells when it is done; or NULL */
+	weft_group *group; /* counted down when done; or NULL */
 };
 
 /* ------------------------------------------------------------------------ */
@@ -81,7 +81,7 @@ static void *watch(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Ponds: somebody waits in one until somebody else fishes him out. */
+/* Ponds: a fiber waits in one until another caller fishes it out. */
 
 struct wait {
 	struct weft_awaiter awaiter;
@@ -94,11 +94,11 @@ static bool jump_in(struct weft_awaiter *a, weft_fiber *self)
 {
 	struct wait *w = (struct wait *)a;
 	_Atomic(weft_fiber *) *pond = w->pond;
-	weft_fiber *nobody = NULL;
+	weft_fiber *empty = NULL;
 
 	if (w->other != NULL)
 		weft_wake(w->other, WEFT_HINT_DEFAULT);
-	return wf_cas_rel(pond, &nobody, self);
+	return wf_cas_rel(pond, &empty, self);
 }
 
 static weft_fiber *fish(struct wf_random *r)
@@ -119,7 +119,7 @@ static void wake_someone(struct wf_random *r)
 		weft_wake(f, any_hint(r));
 }
 
-/* Not all runtimes may be handed to each other: wake those instead. */
+/* With two runtimes the fished fiber may be foreign: no handover then. */
 static void wait_in_pond(struct wf_random *r)
 {
 	struct wait w = { .awaiter.commit = jump_in,
@@ -152,7 +152,7 @@ static void act_and_go(void *arg)
 	(void)act(arg);
 }
 
-/* NULL: there is enough already. */
+/* NULL: enough fibers live already. */
 static struct order *new_order(
 	struct wf_random *r, unsigned depth, weft_group *group)
 {
@@ -173,7 +173,7 @@ static struct order *new_order(
 	return o;
 }
 
-/* It was refused: as if nothing had been. */
+/* The order was refused: undo new_order. */
 static void withdraw(struct order *o, int err)
 {
 	kit_expect(err == -ESHUTDOWN && life.cut_short);
@@ -303,7 +303,7 @@ static void join(struct wf_random *r, weft_fiber *f)
 	kit_expect(result == (void *)&life);
 }
 
-/* Children by hand: joined in any order, or detached. */
+/* Children that are joined in any order, or detached. */
 static void have_children(struct wf_random *r, unsigned depth)
 {
 	weft_fiber *child[8];
@@ -322,7 +322,7 @@ static void have_children(struct wf_random *r, unsigned depth)
 	}
 }
 
-/* Children by a group that is gone the moment the wait returns. */
+/* Children in a wait group that is overwritten right after the wait. */
 static void have_group(struct wf_random *r, unsigned depth)
 {
 	weft_group *on_heap = calloc(1, sizeof(*on_heap)), on_stack = { 0 };
@@ -416,7 +416,7 @@ static void *act(void *arg)
 	return &life;
 }
 
-/* Wake whoever is in a pond. */
+/* Wake the fibers in all ponds. */
 static void rescue(void)
 {
 	for (size_t i = 0; i < PONDS; i++) {
@@ -428,7 +428,7 @@ static void rescue(void)
 	kit_pause_us(100);
 }
 
-/* All others may wait for somebody in a pond; this one does not. */
+/* All others may wait for a fiber in a pond; the rescuer does not. */
 static void act_as_rescuer(struct wf_random *r)
 {
 	int64_t end =
@@ -507,7 +507,7 @@ static void live(uint64_t seed)
 	assert_int_equal(wf_load_rlx(&begun), wf_load_rlx(&ended));
 }
 
-static void whatever_they_do_all_end(void **state)
+static void all_fibers_and_tasks_end(void **state)
 {
 	int64_t until = threads_until_ns(TIME_MS);
 	size_t lives = 0;
@@ -527,7 +527,7 @@ static void whatever_they_do_all_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whatever_they_do_all_end),
+		cmocka_unit_test(all_fibers_and_tasks_end),
 	};
 
 	threads_seed();

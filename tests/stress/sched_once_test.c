@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/stress/sched_once_test.c - every task and every fiber runs exactly
- * once, whoever starts it, however small the queues and however many workers.
+ * once, for any starter, however small the queues and however many workers.
  *
- * Numbers are dealt to whoever asks: threads outside, fibers, and what they
- * start, each of which may start more.  A number is one task or fiber, started
- * in one of all the ways there are; a ledger counts its runs.
+ * Threads outside, fibers and tasks draw numbers, and each may start more.  A
+ * number is one task or fiber, started in one of all the ways there are; a
+ * ledger counts its runs.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static struct game {
 	struct thing *things;
 	size_t n;
 	_Atomic(size_t) dealt;
-	_Atomic(size_t) ways[8]; /* how often each was gone */
+	_Atomic(size_t) ways[8]; /* how often each was used */
 	weft_group open;	 /* things and roots that have not ended */
 	int64_t grain_ns;	 /* how long a thing takes, at least */
 	uint64_t seed;
@@ -85,7 +85,7 @@ static void *run_spawn(void *arg)
 {
 	struct thing *t = arg;
 
-	/* Some end as calls, others on a stack of their own. */
+	/* Some run as calls of their joiner, others on their own stack. */
 	if ((t - game.things) % 4 == 0)
 		weft_yield();
 	happen(t);
@@ -118,7 +118,7 @@ static void join(struct thing *t)
 	kit_expect(result == t);
 }
 
-/* One that needs no more attention: inside, by a fiber or a task. */
+/* Start t in a fiber or task, without a join. */
 static void start_inside(struct thing *t, struct wf_random *random)
 {
 	weft_hint hint = (weft_hint)wf_random_below(random, 3);
@@ -253,7 +253,7 @@ static void play(
 	free(game.things);
 }
 
-/* What must have happened, or this tests less than it says. */
+/* Steals and offloads must have happened, or the test shows less. */
 static void check_metrics(const weft_config *cfg, bool alone, weft_metrics *m)
 {
 	assert_true(m->ticks > 0);

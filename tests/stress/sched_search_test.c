@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stress/sched_search_test.c - never do more processors search at once
- * than the configuration allows, whoever makes them: bursts of tasks that send
- * processors to sleep and wake them again, while a thread looks on.
+ * tests/stress/sched_search_test.c - at no time do more processors search than
+ * the configuration allows: bursts of tasks wake processors, pauses let them
+ * park, and a thread looks on.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static void compute(void *arg)
 	weft_group_done(&watch.tasks);
 }
 
-/* A burst of tasks, and a pause in which the processors go to sleep. */
+/* A burst of tasks, and a pause in which the processors park. */
 static void burst(void *arg)
 {
 	int64_t until = *(int64_t *)arg;
@@ -91,7 +91,7 @@ static void at_most_two_of_eight(void **state)
 	run(8, 2, NULL);
 }
 
-static void at_most_one_of_eight_by_gos_rule(void **state)
+static void at_most_one_of_eight_with_wake_go(void **state)
 {
 	weft_policy policy = { .wake = WEFT_WAKE_GO };
 
@@ -104,7 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(at_most_one_of_eight),
 		cmocka_unit_test(at_most_two_of_eight),
-		cmocka_unit_test(at_most_one_of_eight_by_gos_rule),
+		cmocka_unit_test(at_most_one_of_eight_with_wake_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,7 +22,7 @@ static struct spill {
 	weft_group ended;
 	size_t bound;
 	size_t others, yielders;
-	bool fibers; /* the others are */
+	bool fibers; /* fill with fibers, else tasks */
 	size_t runs; /* of all: picks */
 	size_t since[SPILL_YIELDERS]; /* when it yielded last */
 	size_t worst, yields, wanted;
@@ -30,7 +30,7 @@ static struct spill {
 	weft_task task[SPILL_MAX];
 } spill;
 
-/* One that starves would never end this: it is given up after two bounds. */
+/* A starving yielder would never end this: give up after two bounds. */
 static void spill_note(void)
 {
 	spill.runs++;

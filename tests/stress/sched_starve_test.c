@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/stress/sched_starve_test.c - whatever fibers do to go on and on, each
- * other fiber and task runs within the bound of sched/pick.h, by every policy
- * (R2.17, R2.19); and fibers that start as many as end do not become more.
+ * tests/stress/sched_starve_test.c - beside fibers that never stop each other
+ * fiber and task runs within the bound of sched/pick.h, by every policy (R2.17,
+ * R2.19); and the number of live fibers does not grow if as many end as start.
  *
  * One worker.  A HOG is one or more fibers that never stop by themselves:
  * transfers, joins, bursts, and the like.  It calls step() once for each pick
@@ -50,7 +50,7 @@ static const char *const victim_names[VICTIMS] = { "fresh fiber",
 struct hog {
 	const char *name;
 	void (*run)(void *arg);
-	uint32_t ready; /* so many of its own are ready at once */
+	uint32_t ready; /* its own that are ready at once */
 	bool joins;	/* its steps are children that run as calls */
 	bool calls;	/* its steps are calls that need not wait */
 };
@@ -59,13 +59,13 @@ static struct scene {
 	weft_rt *rt;
 	const struct hog *hog;
 	size_t steps, trials, allowed;
-	size_t begun;		/* the trial: at so many steps */
+	size_t begun;		/* steps when the trial began */
 	size_t at[VICTIMS];	/* ready since then */
 	size_t worst[VICTIMS];
 	uint32_t waiting;	/* victims that have not run: bits */
 	int64_t slept_ns;	/* SLEEPER: since then */
 	bool over;
-	int starved;		/* one that did not run in time; -1: none */
+	int starved;		/* a victim that did not run; -1: none */
 	size_t live, most_live; /* fibers of a burst */
 	weft_task task, slot, outside;
 	weft_group ended;
@@ -227,7 +227,7 @@ static bool publish(struct weft_awaiter *a, weft_fiber *f)
 	return true;
 }
 
-static bool pair_wakes; /* else they name each other (weft_awaiter.next) */
+static bool pair_wakes; /* else next of each other (weft_awaiter) */
 
 /* Two fibers, of which one runs and the other waits. */
 static void play_pair(void *arg)
@@ -318,7 +318,7 @@ static void hog_tree(void *arg)
 	spawn_and_join(&fn);
 }
 
-/* It joins, and another yields: whom it gives way to must not be all. */
+/* It joins, and another fiber yields: the joiner must not run only that. */
 static void yield_on(void *arg)
 {
 	(void)arg;
@@ -383,8 +383,8 @@ static void hog_resubmits(void *arg)
 	}
 }
 
-/* Each of these starts itself anew and so many more that the queue overflows;
- * first in, first out there would be BURSTS * BURST of them. */
+/* Each burst starts itself anew and so many sparks that the queue overflows; in
+ * first in, first out order BURSTS * BURST sparks would live at once. */
 enum { BURSTS = 3, BURST = 40 };
 
 static void spark(void *arg)
@@ -487,7 +487,7 @@ static void let(const struct hog *hog, const weft_config *cfg, size_t trials,
 	if (scene.starved >= 0)
 		fail_msg("%s: the %s has not run after %zu steps of %s", words,
 			victim_names[scene.starved], scene.allowed, hog->name);
-	/* By turns a few times as many as first in, first out. */
+	/* Picks by turns allow a few times as many as first in, first out. */
 	if (scene.most_live > hog->ready)
 		fail_msg("%s: %zu fibers live at once, of %d", words,
 			scene.most_live, BURSTS * (BURST + 1));

@@ -48,7 +48,7 @@ static uint32_t dice(struct node *n, uint32_t sides)
 	return wf_random_below(&n->random, sides);
 }
 
-/* What leaves do, and others before their children do. */
+/* What leaves do, and other nodes before their children. */
 static void pass_time(struct node *n)
 {
 	int err = 0;
@@ -95,7 +95,7 @@ static void start_children(struct node *n, struct node *children, unsigned many)
 	}
 }
 
-/* Nobody writes into a scope that is closed. */
+/* No fiber writes into a scope that is closed. */
 static void check_closed(struct node *n)
 {
 	uint64_t *word = n->scope.reserved_;
@@ -166,7 +166,7 @@ static void run_trees(unsigned workers)
 		assert_int_equal(
 			weft_rt_spawn(rt, &f[i], NULL, run_root, &root[i]), 0);
 	}
-	/* From outside, while they run: cancelled fibers stay so. */
+	/* Cancel from outside, while the trees run. */
 	kit_pause_us(20000);
 	assert_int_equal(weft_cancel(f[0]), 0);
 	for (unsigned i = 0; i < ROOTS; i++)
@@ -218,7 +218,7 @@ static void *many_until_stopped(void *arg)
 	return n;
 }
 
-static void a_stop_ends_them(void **state)
+static void a_stop_ends_all_trees(void **state)
 {
 	static struct node root[2 * ROOTS];
 
@@ -246,7 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_end),
-		cmocka_unit_test(a_stop_ends_them),
+		cmocka_unit_test(a_stop_ends_all_trees),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@ static struct {
 	weft_event never;	 /* never set */
 	_Atomic(uint32_t) value; /* the next one */
 	_Atomic(uint32_t) *fate; /* of each */
-	_Atomic(uint64_t) sent, received, late, cut;
+	_Atomic(uint64_t) sent, received, late, cancelled;
 } game;
 
 static void game_begin(size_t capacity)
@@ -41,7 +41,7 @@ static void game_begin(size_t capacity)
 	wf_store_rlx(&game.sent, 0);
 	wf_store_rlx(&game.received, 0);
 	wf_store_rlx(&game.late, 0);
-	wf_store_rlx(&game.cut, 0);
+	wf_store_rlx(&game.cancelled, 0);
 }
 
 static void set_fate(uint32_t value, uint32_t what)
@@ -56,7 +56,7 @@ static void set_fate(uint32_t value, uint32_t what)
 	wf_add_rlx(what == SENT ? &game.sent : &game.received, 1);
 }
 
-/* Nobody plays any more: what is in the buffers, and the sums. */
+/* After the last player: drain the buffers, and compare the sums. */
 static void game_end(void)
 {
 	uint32_t values = wf_load_rlx(&game.value), v;
@@ -64,7 +64,7 @@ static void game_end(void)
 	for (size_t i = 0; i < CHANNELS; i++) {
 		while (weft_chan_recv(game.c[i], &v, WEFT_NOW) == 0)
 			set_fate(v, RECEIVED);
-		/* Nobody is left in its lists. */
+		/* It would be misuse if a waiter were left in its lists. */
 		weft_chan_unref(game.c[i]);
 	}
 	kit_settle();
@@ -78,19 +78,19 @@ static void game_end(void)
 	printf("%llu sent, %llu late, %llu cancelled\n",
 		(unsigned long long)wf_load_rlx(&game.sent),
 		(unsigned long long)wf_load_rlx(&game.late),
-		(unsigned long long)wf_load_rlx(&game.cut));
+		(unsigned long long)wf_load_rlx(&game.cancelled));
 	assert_true(wf_load_rlx(&game.sent) > 0);
 	free((void *)game.fate);
 	kit_watch();
 }
 
 /* ------------------------------------------------------------------------ */
-/* One who plays: a fiber or a thread. */
+/* A player: a fiber or a thread. */
 
 struct player {
 	struct wf_random random;
 	uint32_t moves;
-	bool cuttable;
+	bool cancellable;
 	weft_case cases[CASES];
 	uint32_t value[CASES]; /* in or out */
 };
@@ -107,7 +107,7 @@ static weft_time some_time(struct wf_random *r)
 	}
 }
 
-/* What came of one call; false: end. */
+/* Check the result of one call; false: the player ends. */
 static bool look_at(struct player *p, int err)
 {
 	if (err == -ETIMEDOUT) {
@@ -115,8 +115,8 @@ static bool look_at(struct player *p, int err)
 		return true;
 	}
 	if (err == -ECANCELED) {
-		kit_expect(p->cuttable && weft_cancelled());
-		wf_add_rlx(&game.cut, 1);
+		kit_expect(p->cancellable && weft_cancelled());
+		wf_add_rlx(&game.cancelled, 1);
 		return false;
 	}
 	kit_expect(err >= 0);
@@ -157,7 +157,7 @@ static bool select_once(struct player *p)
 	return true;
 }
 
-/* A plain call, to which selects must not do harm. */
+/* A plain call, beside the selects. */
 static bool call_once(struct player *p)
 {
 	weft_chan *c = game.c[wf_random_below(&p->random, CHANNELS)];
@@ -186,7 +186,7 @@ static void *player_fiber(void *arg)
 	return arg;
 }
 
-/* Lets somebody play, cancels it, and once more. */
+/* Starts a player, cancels every other one, and joins it. */
 static void *manager(void *arg)
 {
 	static struct player players[PLAYERS];
@@ -198,7 +198,7 @@ static void *manager(void *arg)
 	for (size_t i = 0; i < n && !kit_failed(); i++) {
 		weft_fiber *f;
 
-		*p = (struct player){ .moves = 60, .cuttable = true };
+		*p = (struct player){ .moves = 60, .cancellable = true };
 		wf_random_seed(&p->random,
 			threads_seed() + i * PLAYERS + (uintptr_t)arg);
 		kit_expect(weft_spawn(&f, NULL, player_fiber, p) == 0);
@@ -247,7 +247,7 @@ static void selects_lose_and_double_nothing(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Selects without deadlines: nothing but another one ends their waits. */
+/* Selects without deadlines: only another select ends their waits. */
 
 enum { PAIRS = 6 };
 
@@ -257,7 +257,7 @@ static struct {
 	_Atomic(uint64_t) in, out;
 } duel;
 
-/* Sends on one and receives from the other, as long as both go on. */
+/* Sends on one channel or receives from the other, each times. */
 static void *duellist(void *arg)
 {
 	bool first = (uintptr_t)arg % 2;
@@ -285,7 +285,7 @@ static void *duellist(void *arg)
 	return NULL;
 }
 
-/* Each exchange takes one turn of each side, so all come to their end. */
+/* Each exchange takes one turn of each side, so all fibers end. */
 static void *duel_fibers(void *arg)
 {
 	weft_fiber *f[2 * PAIRS];
@@ -387,7 +387,7 @@ static void *front_fibers(void *arg)
 	return arg;
 }
 
-static void those_behind_a_select_are_served(void **state)
+static void waiters_behind_a_select_are_served(void **state)
 {
 	(void)state;
 	for (unsigned workers = 1; workers <= 4; workers *= 2) {
@@ -411,7 +411,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(selects_lose_and_double_nothing),
 		cmocka_unit_test(selects_meet_selects),
-		cmocka_unit_test(those_behind_a_select_are_served),
+		cmocka_unit_test(waiters_behind_a_select_are_served),
 	};
 
 	printf("seed %llu\n", (unsigned long long)threads_seed());

@@ -2,8 +2,8 @@
 /*
  * tests/stress/sync_test.c - events, semaphores, condition variables and
  * barriers, used by fibers of two runtimes, fibers on a pool and plain threads
- * at once, many of whom give up or are cancelled: nothing is lost, nobody
- * hangs, and what was freed is not touched.
+ * at once, many of which give up or are cancelled: no wake is lost, no waiter
+ * hangs, and freed memory is not touched.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 enum { FIBERS = 48, THREADS = 4, ACTORS = FIBERS + THREADS };
 
-/* One of those who take part. */
+/* A fiber or thread that takes part. */
 struct actor {
 	unsigned i;
 	struct wf_random random;
@@ -44,7 +44,7 @@ static void thread_main(void *arg, unsigned i)
 	a->act(a);
 }
 
-/* Everybody does it, on an executor of each kind; meanwhile, here, besides. */
+/* All actors act, on three executors and threads; besides runs here. */
 static void all_do(void (*act)(struct actor *a), void (*besides)(void))
 {
 	weft_config one = { .workers = 1 }, some = { .workers = 3 };
@@ -75,7 +75,7 @@ static void all_do(void (*act)(struct actor *a), void (*besides)(void))
 	kit_stop(rt[1]);
 }
 
-/* None, soon, or whenever it comes. */
+/* Now, soon, or never. */
 static weft_time some_deadline(struct actor *a)
 {
 	switch (wf_random_below(&a->random, 4)) {
@@ -97,7 +97,7 @@ static bool chance(struct actor *a, uint32_t of)
 
 static _Atomic(size_t) late;
 
-/* Was it done?  Or it has given up. */
+/* Did the wait succeed?  Else it timed out or was cancelled. */
 static bool is_done(int err)
 {
 	kit_expect(err >= 0 || err == -ETIMEDOUT || err == -ECANCELED);
@@ -132,7 +132,7 @@ static void assert_permits(uint64_t n)
 	assert_int_equal(weft_sem_acquire(&sem.sem, WEFT_NOW), -ETIMEDOUT);
 }
 
-/* Take one or more, and give them back at once; who has some waits not long. */
+/* Take and give back permits; a holder of some waits for 1 us only. */
 static void take_and_give(struct actor *a)
 {
 	uint32_t held = 0;
@@ -164,7 +164,7 @@ static void permits_are_conserved(void **state)
 	assert_permits(PERMITS);
 }
 
-/* The same, while every other fiber is cancelled. */
+/* Take permits while every other fiber is cancelled. */
 static void take_until_cancelled(struct actor *a)
 {
 	bool wanted = a->fiber != NULL && a->i % 2;
@@ -193,7 +193,7 @@ static void cancel_every_other(void)
 	}
 }
 
-static void cancelled_ones_keep_no_permit(void **state)
+static void cancelled_waiters_keep_no_permit(void **state)
 {
 	(void)state;
 	memset(&sem, 0, sizeof(sem));
@@ -203,13 +203,13 @@ static void cancelled_ones_keep_no_permit(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* A condition variable: things for one each, and no lost signal. */
+/* A condition variable: one signal for each thing, and none is lost. */
 
 static struct {
 	weft_mutex mutex;
 	weft_cond cond;
 	size_t ready, used; /* by mutex */
-	int inside;	    /* the same */
+	int inside;	    /* by mutex */
 	size_t rounds;
 } cond;
 
@@ -235,7 +235,7 @@ static int cond_wait(weft_time deadline)
 	return err;
 }
 
-/* One signal for each; who gives up leaves it to another. */
+/* One signal for each; a waiter that gives up leaves it to another. */
 static void take_and_put_back(struct actor *a)
 {
 	for (size_t i = 0; i < cond.rounds; i++) {
@@ -274,7 +274,7 @@ static void no_signal_is_lost(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* A barrier for a few of the many, who come and leave as they like. */
+/* A barrier for five of many actors, which come and give up. */
 
 enum { PARTIES = 5 };
 
@@ -315,7 +315,7 @@ static void every_phase_is_complete(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Events in frames, which others find in boxes, take out and set. */
+/* Events in frames, which other actors find in boxes, take out and set. */
 
 enum { BOXES = 3 };
 
@@ -338,7 +338,7 @@ static void answer(struct letter *l, size_t work)
 	weft_event_set(&l->event);
 }
 
-/* In a frame of its own, which is another's at once. */
+/* The event is in a frame whose memory is reused at once. */
 static wf_noinline void ask(struct actor *a)
 {
 	_Atomic(struct letter *) *box =
@@ -348,7 +348,7 @@ static wf_noinline void ask(struct actor *a)
 
 	answer(wf_xchg_acqrel(box, &l), a->i + 1);
 	err = weft_event_wait(&l.event, some_deadline(a));
-	/* Out with it; but if somebody has it, it will be set. */
+	/* Take the letter back; if another actor has it, it will be set. */
 	if (!is_done(err) && !wf_cas_acq(box, &mine, NULL)) {
 		err = weft_event_wait(&l.event, WEFT_FOREVER);
 		kit_expect(err == 0);
@@ -365,7 +365,7 @@ static void ask_often(struct actor *a)
 {
 	for (size_t i = 0; i < mail.rounds; i++)
 		ask(a);
-	/* Who is done answers the others until there are none. */
+	/* An actor that is done answers the others until all are. */
 	(void)wf_sub_rlx(&asking, 1);
 	while (wf_load_rlx(&asking) > 0) {
 		for (int i = 0; i < BOXES; i++)
@@ -388,7 +388,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(permits_are_conserved),
-		cmocka_unit_test(cancelled_ones_keep_no_permit),
+		cmocka_unit_test(cancelled_waiters_keep_no_permit),
 		cmocka_unit_test(no_signal_is_lost),
 		cmocka_unit_test(every_phase_is_complete),
 		cmocka_unit_test(events_in_frames_are_left_alone),

@@ -50,7 +50,7 @@ static weft_time some_deadline(struct wf_random *r)
 	}
 }
 
-/* One wait at p; what came of it is as it may be.  Was it cancelled? */
+/* One wait at p, whose result is checked.  Was it cancelled? */
 static bool wait_at(struct place *p, struct wf_random *r)
 {
 	weft_time deadline = some_deadline(r);
@@ -83,7 +83,7 @@ static void waits(void *arg)
 	(void)wf_sub_rlx(&waiting, 1);
 }
 
-/* Wake at random, for as long as somebody waits. */
+/* Wake at random, for as long as fibers wait. */
 static void wakes(struct wf_random *r)
 {
 	while (wf_load_rlx(&waiting) != 0 && !kit_failed()) {
@@ -118,7 +118,7 @@ static void begin_places(void)
 	wf_store_rlx(&waiting, FIBERS);
 }
 
-/* What was given was taken, or is there. */
+/* Each permit that was given was taken, or is there. */
 static void check_places(void)
 {
 	for (size_t i = 0; i < FIBERS; i++) {
@@ -157,15 +157,15 @@ static void each_wait_ends_once(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* On another executor: the home's timers, set by several threads. */
+/* On a foreign executor: its timers, set by several threads. */
 
-static void *waits_abroad(void *arg)
+static void *waits_on_a_pool(void *arg)
 {
 	waits(arg);
 	return NULL;
 }
 
-static void each_wait_abroad_ends_once(void **state)
+static void each_wait_on_a_pool_ends_once(void **state)
 {
 	weft_fiber_attr attr = { 0 };
 
@@ -177,7 +177,7 @@ static void each_wait_abroad_ends_once(void **state)
 		weft_fiber *f;
 
 		assert_int_equal(
-			weft_spawn(&f, &attr, waits_abroad, &places[i]), 0);
+			weft_spawn(&f, &attr, waits_on_a_pool, &places[i]), 0);
 		weft_detach(f);
 	}
 	threads_run(2, wakes_outside, NULL);
@@ -187,7 +187,7 @@ static void each_wait_abroad_ends_once(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Short lives: descriptors are used again while old timers are about. */
+/* Short lives: descriptors are used again while old timers are pending. */
 
 static _Atomic(uint64_t) ends[3];
 
@@ -304,7 +304,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_wait_ends_once),
-		cmocka_unit_test(each_wait_abroad_ends_once),
+		cmocka_unit_test(each_wait_on_a_pool_ends_once),
 		cmocka_unit_test(old_timers_end_no_new_wait),
 		cmocka_unit_test(many_sleep_at_once),
 	};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sync/barrier_test.c - a phase has as many as the barrier is for, one of
- * them gets 1; who leaves early does not count; and the barrier is as new after
- * each phase, or may be freed.
+ * tests/sync/barrier_test.c - a phase ends when all parties have come, one of
+ * them gets 1; a party that leaves early does not count; and after each phase
+ * the barrier is as new, or may be freed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static void assert_new(const weft_barrier *b)
 	assert_null(b->waiters_[1]);
 }
 
-static void one_waits_for_nobody(void **state)
+static void a_single_party_does_not_wait(void **state)
 {
 	volatile unsigned two = 2;
 	weft_barrier zero = { 0 }, one = WEFT_BARRIER_INIT(1),
@@ -41,7 +41,7 @@ static void one_waits_for_nobody(void **state)
 	assert_new(&more);
 }
 
-static void who_leaves_was_never_there(void **state)
+static void a_party_that_times_out_is_not_counted(void **state)
 {
 	weft_barrier b = WEFT_BARRIER_INIT(2);
 
@@ -55,8 +55,8 @@ static void who_leaves_was_never_there(void **state)
 	}
 }
 
-/* The largest there is cannot come round. */
-static void many_are_not_few(void **state)
+/* The count of the largest barrier does not overflow. */
+static void the_largest_barrier_counts_right(void **state)
 {
 	weft_barrier b = WEFT_BARRIER_INIT(UINT32_MAX);
 
@@ -69,7 +69,7 @@ static void many_are_not_few(void **state)
 	assert_new(&b);
 }
 
-/* Refused in the last moment: it was never in the list. */
+/* The wait is refused at its commit: no waiter is left in the list. */
 static void *wait_while_all_stops(void *arg)
 {
 	weft_barrier b = WEFT_BARRIER_INIT(2);
@@ -82,7 +82,7 @@ static void *wait_while_all_stops(void *arg)
 	return NULL;
 }
 
-static void who_may_not_wait_was_never_there(void **state)
+static void a_refused_party_is_not_counted(void **state)
 {
 	(void)state;
 	kit_play(wait_while_all_stops, 1);
@@ -118,7 +118,7 @@ static void go_through_phases(void *arg, unsigned i)
 	}
 }
 
-static void all_see_what_all_did(void **state)
+static void each_party_sees_the_writes_of_all(void **state)
 {
 	(void)state;
 	all.barrier = (weft_barrier)WEFT_BARRIER_INIT(PARTIES);
@@ -140,8 +140,8 @@ static struct {
 } race;
 
 /*
- * Each round has a barrier, which the last to leave frees.  Their time is up at
- * about the moment when both are there: both go on, or none.
+ * Each round has a barrier, which the last to leave frees.  The deadlines pass
+ * at about the moment when both have come: both go on, or none.
  */
 static void meet(void *arg, unsigned i)
 {
@@ -195,11 +195,11 @@ static void both_meet_or_none_does(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_waits_for_nobody),
-		cmocka_unit_test(who_leaves_was_never_there),
-		cmocka_unit_test(many_are_not_few),
-		cmocka_unit_test(who_may_not_wait_was_never_there),
-		cmocka_unit_test(all_see_what_all_did),
+		cmocka_unit_test(a_single_party_does_not_wait),
+		cmocka_unit_test(a_party_that_times_out_is_not_counted),
+		cmocka_unit_test(the_largest_barrier_counts_right),
+		cmocka_unit_test(a_refused_party_is_not_counted),
+		cmocka_unit_test(each_party_sees_the_writes_of_all),
 		cmocka_unit_test(both_meet_or_none_does),
 	};
 

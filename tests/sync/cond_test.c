@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sync/cond_test.c - who waits is in the list before the mutex is free,
- * some_ says whether anybody is, a signal ends the wait that began first, and
- * whoever gives up leaves nothing; the mutex is held on every return.
+ * tests/sync/cond_test.c - a waiter is in the list before the mutex is free,
+ * some_ says whether the list has one, a signal ends the oldest wait, and a
+ * waiter that gives up leaves nothing; the mutex is held on every return.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,14 +36,14 @@ static uint32_t some(void)
 	return wf_load_acq((_Atomic(uint32_t) *)&s.cond.some_);
 }
 
-static void assert_nobody(void)
+static void assert_no_waiters(void)
 {
 	assert_int_equal(some(), 0);
 	assert_null(s.cond.waiters_[0]);
 	assert_null(s.cond.waiters_[1]);
 }
 
-/* In another fiber or thread nobody can have it: it is held by us. */
+/* In another fiber or thread: fails while we hold the mutex. */
 static void *try_lock(void *arg)
 {
 	int err = weft_mutex_lock_by(&s.mutex, WEFT_NOW);
@@ -76,17 +76,17 @@ static void the_mutex_is_held_on_return(void **state)
 	threads_run(1, try_lock_thread, &err);
 	assert_int_equal(err, -ETIMEDOUT);
 	weft_mutex_unlock(&s.mutex);
-	assert_nobody();
+	assert_no_waiters();
 	threads_run(1, try_lock_thread, &err);
 	assert_int_equal(err, 0);
 }
 
-static void nobody_is_signalled(void **state)
+static void a_signal_without_waiters_does_nothing(void **state)
 {
 	(void)state;
 	weft_cond_signal(&s.cond);
 	weft_cond_broadcast(&s.cond);
-	assert_nobody();
+	assert_no_waiters();
 }
 
 static void wait_without_the_mutex(void *arg)
@@ -125,7 +125,7 @@ static void *signal_one_by_one(void *arg)
 	(void)arg;
 	for (uintptr_t i = 0; i < 8; i++) {
 		kit_expect(weft_spawn(&f[i], NULL, wait_once, (void *)i) == 0);
-		/* Who has the mutex then finds it in the list. */
+		/* Whenever we hold the mutex the waiter is in the list. */
 		weft_mutex_lock(&s.mutex);
 		while (s.waiting != (int)i + 1) {
 			weft_mutex_unlock(&s.mutex);
@@ -156,7 +156,7 @@ static void *wait_cancelled(void *arg)
 	weft_mutex_lock(&s.mutex);
 	s.waiting++;
 	*err = weft_cond_wait(&s.cond, &s.mutex, WEFT_FOREVER);
-	/* Again: it is not even released. */
+	/* The second wait fails without releasing the mutex. */
 	kit_expect(weft_cond_wait(&s.cond, &s.mutex, WEFT_FOREVER) == *err);
 	s.waiting--;
 	weft_mutex_unlock(&s.mutex);
@@ -174,7 +174,7 @@ static void *cancel_one(void *arg)
 		weft_yield();
 	weft_mutex_lock(&s.mutex);
 	kit_expect(weft_cancel(f) == 0);
-	/* It is over, but for the mutex, which it waits for. */
+	/* The wait for the cond is over; f waits for the mutex. */
 	for (int i = 0; i < 3; i++)
 		weft_yield();
 	kit_expect(some() == 0 && s.waiting == 1);
@@ -186,8 +186,8 @@ static void *cancel_one(void *arg)
 	return NULL;
 }
 
-/* A waiter whose time is up, and who has not left the list yet. */
-static void *signal_past_who_gave_up(void *arg)
+/* A waiter that has timed out, and has not left the list yet. */
+static void *signal_past_a_late_waiter(void *arg)
 {
 	struct wf_waiter gone = { 0 };
 	struct wf_node node = { .waiter = &gone };
@@ -209,29 +209,29 @@ static void *signal_past_who_gave_up(void *arg)
 	return arg;
 }
 
-static void a_signal_passes_who_gave_up(void **state)
+static void a_signal_passes_a_late_waiter(void **state)
 {
 	(void)state;
-	kit_play(signal_past_who_gave_up, 1);
-	assert_nobody();
+	kit_play(signal_past_a_late_waiter, 1);
+	assert_no_waiters();
 }
 
-static void signals_go_to_the_first(void **state)
+static void a_signal_ends_the_oldest_wait(void **state)
 {
 	(void)state;
 	kit_play(signal_one_by_one, 1);
-	assert_nobody();
+	assert_no_waiters();
 }
 
-static void cancellation_is_no_way_around_the_mutex(void **state)
+static void a_cancelled_waiter_returns_with_the_mutex(void **state)
 {
 	(void)state;
 	kit_play(cancel_one, 1);
-	assert_nobody();
+	assert_no_waiters();
 }
 
 /* ------------------------------------------------------------------------ */
-/* Races: a signal that loses to a deadline goes to another. */
+/* Races: a signal that loses to a deadline goes to another waiter. */
 
 static struct {
 	_Atomic(size_t) given, taken, late;
@@ -239,7 +239,7 @@ static struct {
 	size_t rounds;
 } race;
 
-/* Take one; who gives up leaves what may be there. */
+/* Thread 0 gives; the others take one each, or give up. */
 static void take_or_give(void *arg, unsigned i)
 {
 	(void)arg;
@@ -256,7 +256,7 @@ static void take_or_give(void *arg, unsigned i)
 	}
 	while (wf_load_rlx(&race.taken) < race.rounds) {
 		int err = 0;
-		/* One who is patient; the others never wait for long. */
+		/* Thread 1 waits for ever, the others not for long. */
 		weft_time until = i == 1
 			? WEFT_FOREVER
 			: weft_after((int64_t)(i * 5) * WF_NS_PER_US);
@@ -288,7 +288,7 @@ static void no_signal_is_lost(void **state)
 		wf_load_rlx(&race.late));
 	assert_int_equal(wf_load_rlx(&race.taken), race.rounds);
 	assert_int_equal(s.ready, 0);
-	assert_nobody();
+	assert_no_waiters();
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, NULL)
@@ -296,12 +296,12 @@ static void no_signal_is_lost(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(nobody_is_signalled),
+		TEST(a_signal_without_waiters_does_nothing),
 		TEST(the_mutex_is_held_on_return),
 		TEST(waiting_without_the_mutex_ends_the_program),
-		TEST(a_signal_passes_who_gave_up),
-		TEST(signals_go_to_the_first),
-		TEST(cancellation_is_no_way_around_the_mutex),
+		TEST(a_signal_passes_a_late_waiter),
+		TEST(a_signal_ends_the_oldest_wait),
+		TEST(a_cancelled_waiter_returns_with_the_mutex),
 		TEST(no_signal_is_lost),
 	};
 

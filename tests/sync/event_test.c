@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sync/event_test.c - the word of an event is as sync/event.c says; who
- * gives up is out of the list; what a wait on several events needs; the event
- * is not touched after somebody could know that it is set.
+ * tests/sync/event_test.c - the word of an event is as sync/event.c says; a
+ * waiter that gives up leaves the list; one waiter may be in the lists of
+ * several events; a set does not touch the event after a wait can see it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,15 +16,15 @@
 #include "stress/sched_kit.h"
 #include "sync/event.h"
 
-/* The word, as the file describes it. */
-enum { CLEAR, SET, BUSY };
+/* The word, as sync/event.c describes it. */
+enum { CLEAR, LOCK, SET };
 
-static uint32_t word(weft_event *e)
+static uint64_t word(weft_event *e)
 {
-	return wf_load_acq((_Atomic(uint32_t) *)&e->state_);
+	return wf_load_acq((_Atomic(uint64_t) *)&e->state_);
 }
 
-static void the_word_says_what_it_is(void **state)
+static void the_word_is_clear_or_set(void **state)
 {
 	weft_event e = { 0 };
 
@@ -47,7 +47,7 @@ static void the_word_says_what_it_is(void **state)
 	assert_int_equal(weft_event_wait(&e, -1), -ETIMEDOUT);
 }
 
-static void who_gives_up_leaves_nothing(void **state)
+static void a_waiter_that_times_out_leaves_nothing(void **state)
 {
 	int64_t until = weft_after(2 * WF_NS_PER_MS);
 	weft_event e = { 0 };
@@ -62,7 +62,7 @@ static void who_gives_up_leaves_nothing(void **state)
 	assert_int_equal(word(&e), SET);
 }
 
-/* Who waited first goes on first; and if they are very many, all go on. */
+/* The oldest waiter goes on first; of very many waiters all go on. */
 static weft_event starts;
 static unsigned arrived, gone;
 static bool in_order;
@@ -108,13 +108,13 @@ static void all_go_on_in_order(void **state)
 			weft_rt_spawn(rt, &f, NULL, release, &n[i]), 0);
 		assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
 		kit_stop(rt);
-		/* Above that a turn of the global queue comes in between. */
+		/* With more, a turn of the global queue comes in between. */
 		assert_true(in_order || n[i] > 100);
 	}
 }
 
-/* One wait on two events, by nodes of a thread that is not there. */
-static void a_node_is_in_the_list_or_not(void **state)
+/* One waiter, made by hand, on two events. */
+static void one_waiter_may_wait_on_two_events(void **state)
 {
 	weft_event a = { 0 }, b = { 0 };
 	struct wf_waiter w = { 0 };
@@ -132,10 +132,10 @@ static void a_node_is_in_the_list_or_not(void **state)
 	assert_null(a.waiters_[0]);
 	assert_int_equal(word(&a), CLEAR);
 	assert_int_equal(word(&b), SET);
-	/* It is set: there is nothing to wait for. */
+	/* b is set: a waiter is not enlisted. */
 	assert_false(wf_event_enlist(&b, &n[1]));
 	assert_null(b.waiters_[0]);
-	/* It was claimed by the other: nothing happens to it. */
+	/* The waiter was claimed by b: a set of a passes it over. */
 	assert_true(wf_event_enlist(&a, &n[0]));
 	weft_event_set(&a);
 	assert_ptr_equal(w.won, &n[1]);
@@ -159,18 +159,18 @@ static weft_event *begin(size_t n)
 	return wf_load_acq(&race.event);
 }
 
-static weft_event *new_round(size_t n, size_t who)
+static weft_event *new_round(size_t n, size_t waiters)
 {
 	weft_event *e = calloc(1, sizeof(*e));
 
 	kit_expect(e != NULL);
-	wf_store_rlx(&race.left, who);
+	wf_store_rlx(&race.left, waiters);
 	wf_store_rlx(&race.event, e);
 	wf_store_rel(&race.round, n);
 	return e;
 }
 
-/* Who waited frees the event at once: the other must be done with it. */
+/* The waiter frees the event at once: the setter must be done with it. */
 static void free_or_set(void *arg, unsigned i)
 {
 	(void)arg;
@@ -201,7 +201,7 @@ static void it_may_be_freed_when_the_wait_is_over(void **state)
 
 enum { GIVERS_UP = 2 };
 
-/* Waiters whose time is up at about the moment of the set. */
+/* Waiters whose deadline passes at about the moment of the set. */
 static void give_up_or_set(void *arg, unsigned i)
 {
 	(void)arg;
@@ -242,10 +242,10 @@ static void giving_up_while_it_is_set_is_safe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_word_says_what_it_is),
-		cmocka_unit_test(who_gives_up_leaves_nothing),
+		cmocka_unit_test(the_word_is_clear_or_set),
+		cmocka_unit_test(a_waiter_that_times_out_leaves_nothing),
 		cmocka_unit_test(all_go_on_in_order),
-		cmocka_unit_test(a_node_is_in_the_list_or_not),
+		cmocka_unit_test(one_waiter_may_wait_on_two_events),
 		cmocka_unit_test(it_may_be_freed_when_the_wait_is_over),
 		cmocka_unit_test(giving_up_while_it_is_set_is_safe),
 	};

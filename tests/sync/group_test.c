@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sync/group_test.c - the word of a group: LOCK and WAITERS are as
- * sync/group.c says, whoever gives up is out of the list, a drain lets everyone
- * go, and the group is not touched after that.
+ * tests/sync/group_test.c - the word of a wait group: LOCK and WAITERS are as
+ * sync/group.c says, a waiter that gives up leaves the list, a drain wakes all
+ * waiters, and does not touch the group after that.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 #include "sched/submit.h"
 #include "stress/sched_kit.h"
 
-/* The word, as the file describes it. */
+/* The word, as sync/group.c describes it. */
 enum { LOCK = 1, WAITERS = 2, ONE = 4 };
 
 static uint64_t word(weft_group *g)
@@ -33,7 +33,7 @@ static void wait_for_word(weft_group *g, uint64_t value)
 }
 
 /* ------------------------------------------------------------------------ */
-/* One thing at a time. */
+/* Without races. */
 
 static void the_word_counts(void **state)
 {
@@ -47,27 +47,27 @@ static void the_word_counts(void **state)
 	weft_group_add(&g, 0);
 	assert_int_equal(word(&g), ONE);
 	assert_int_equal(weft_group_wait(&g, WEFT_NOW), -ETIMEDOUT);
-	assert_int_equal(word(&g), ONE); /* it did not even queue */
+	assert_int_equal(word(&g), ONE); /* no waiter was enlisted */
 	weft_group_done(&g);
 	assert_int_equal(word(&g), 0);
 }
 
-static void who_gives_up_leaves_only_a_bit(void **state)
+static void a_waiter_that_times_out_leaves_only_a_bit(void **state)
 {
 	weft_group g = { 0 };
 
 	(void)state;
 	weft_group_add(&g, 1);
-	/* If its time is up before it can wait it does not even queue. */
+	/* If the deadline passes before the wait, WAITERS is not set. */
 	for (int i = 0; i < 50 && word(&g) == ONE; i++)
 		assert_int_equal(
 			weft_group_wait(&g, weft_after(10 * WF_NS_PER_MS)),
 			-ETIMEDOUT);
 	assert_int_equal(word(&g), ONE | WAITERS);
 	assert_null(g.waiters_[0]);
-	weft_group_done(&g); /* a drain of nobody */
+	weft_group_done(&g); /* a drain without waiters */
 	assert_int_equal(word(&g), 0);
-	/* And it is as good as new. */
+	/* The group can be used again. */
 	weft_group_add(&g, 1);
 	weft_group_done(&g);
 	assert_int_equal(weft_group_wait(&g, WEFT_FOREVER), 0);
@@ -86,13 +86,13 @@ static void wait_or_lower(void *arg, unsigned i)
 	weft_group_done(&shared);
 	wait_for_word(&shared, ONE | WAITERS);
 	kit_pause_us(1000);
-	/* Nobody has left; somebody may still be coming. */
+	/* No waiter has left; one may still be coming. */
 	kit_expect((word(&shared) & ~(uint64_t)LOCK) == (ONE | WAITERS));
 	kit_expect(shared.waiters_[0] != NULL);
 	weft_group_done(&shared);
 }
 
-static void a_drain_lets_all_go(void **state)
+static void a_drain_wakes_all_waiters(void **state)
 {
 	(void)state;
 	weft_group_add(&shared, 2);
@@ -145,18 +145,18 @@ static weft_group *begin(size_t n)
 	return wf_load_acq(&race.group);
 }
 
-static void new_round(size_t n, size_t who)
+static void new_round(size_t n, size_t waiters)
 {
 	weft_group *g = calloc(1, sizeof(*g));
 
 	kit_expect(g != NULL);
 	weft_group_add(g, 1);
-	wf_store_rlx(&race.left, who);
+	wf_store_rlx(&race.left, waiters);
 	wf_store_rlx(&race.group, g);
 	wf_store_rel(&race.round, n);
 }
 
-/* Who waited frees the group at once: the other must be done with it. */
+/* The waiter frees the group at once: the drain must be done with it. */
 static void free_or_done(void *arg, unsigned i)
 {
 	(void)arg;
@@ -194,7 +194,7 @@ static void spin_ns(int64_t ns)
 		continue;
 }
 
-/* Waiters whose time is up at about the moment of the drain. */
+/* Waiters whose deadline passes at about the moment of the drain. */
 static void give_up_or_done(void *arg, unsigned i)
 {
 	(void)arg;
@@ -205,7 +205,7 @@ static void give_up_or_done(void *arg, unsigned i)
 		if (i == 0) {
 			new_round(n, GIVERS_UP);
 			g = wf_load_rlx(&race.group);
-			/* Where all is slow they give up before they wait. */
+			/* On a slow machine they give up before they wait. */
 			while (!(word(g) & WAITERS) &&
 				wf_load_acq(&race.left) != 0)
 				wf_os_thread_yield();
@@ -220,7 +220,7 @@ static void give_up_or_done(void *arg, unsigned i)
 		g = begin(n);
 		err = weft_group_wait(g, weft_after(20 * WF_NS_PER_US));
 		kit_expect(err == 0 || err == -ETIMEDOUT);
-		/* Who came too late to wait sets both bits for a moment. */
+		/* A late waiter sets both bits for a moment. */
 		kit_expect(err != 0 || word(g) < ONE);
 		wf_add_rlx(&race.late, err != 0);
 		(void)wf_sub_rel(&race.left, 1);
@@ -292,8 +292,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_word_counts),
-		cmocka_unit_test(who_gives_up_leaves_only_a_bit),
-		cmocka_unit_test(a_drain_lets_all_go),
+		cmocka_unit_test(a_waiter_that_times_out_leaves_only_a_bit),
+		cmocka_unit_test(a_drain_wakes_all_waiters),
 		cmocka_unit_test(misuse_ends_the_program),
 		cmocka_unit_test(it_may_be_freed_when_the_wait_is_over),
 		cmocka_unit_test(giving_up_while_it_drains_is_safe),

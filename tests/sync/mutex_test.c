@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sync/mutex_test.c - the word of a mutex is in each step as sync/mutex.c
- * says, the ring loses nobody, and who has it is known.
+ * says, the ring loses no waiter, and owner_ names the holder.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,12 +11,14 @@
 
 #include <errno.h>
 
+#include "base/atomic.h"
 #include "os/os.h"
+#include "os/spin.h"
 #include "stress/sched_kit.h"
 #include "sync/mutex.h"
 
-/* The word, as the file describes it. */
-enum { LIST = 1, LOCKED = 2, WOKEN = 4, HANDOFF = 8, BITS = 15 };
+/* The word, as sync/mutex.c describes it. */
+enum { LOCK = 1, LOCKED = 2, WOKEN = 4, HANDOFF = 8, BITS = 15 };
 
 static weft_mutex mutex;
 
@@ -30,12 +32,12 @@ static uint64_t bits(void)
 	return word() & BITS;
 }
 
-static bool somebody_waits(void)
+static bool has_waiters(void)
 {
 	return (word() & ~(uint64_t)BITS) != 0;
 }
 
-static bool nobody_has_it(void)
+static bool is_free(void)
 {
 	return word() == 0 && mutex.owner_ == 0;
 }
@@ -47,40 +49,40 @@ static void lock_and_unlock(void **state)
 {
 	(void)state;
 	assert_int_equal(sizeof(weft_mutex), 16);
-	assert_true(nobody_has_it());
+	assert_true(is_free());
 	weft_mutex_lock(&mutex);
 	assert_int_equal(word(), LOCKED);
-	assert_true(wf_who_same(mutex.owner_, wf_who_runs()));
+	assert_true(wf_owner_same(mutex.owner_, wf_owner_runs()));
 	assert_int_equal(weft_mutex_lock_by(&mutex, WEFT_NOW), -ETIMEDOUT);
 	assert_int_equal(word(), LOCKED);
 	weft_mutex_unlock(&mutex);
-	assert_true(nobody_has_it());
+	assert_true(is_free());
 	assert_int_equal(weft_mutex_lock_by(&mutex, WEFT_NOW), 0);
 	wf_mutex_unlock_for(&mutex, NULL);
-	assert_true(nobody_has_it());
+	assert_true(is_free());
 }
 
 /* ------------------------------------------------------------------------ */
-/* LIST. */
+/* LOCK. */
 
 static _Atomic(uint64_t) shared_word;
-static size_t shared_count, shared_rounds; /* count: by LIST */
+static size_t shared_count, shared_rounds; /* count: by LOCK */
 
 static void count_up(void *arg, unsigned i)
 {
 	(void)arg;
 	(void)i;
 	for (size_t n = 0; n < shared_rounds; n++) {
-		uint64_t seen = wf_word_hold(&shared_word);
+		uint64_t seen = wf_bit_lock(&shared_word);
 
-		kit_expect(!(seen & WF_WORD_LIST));
+		kit_expect(!(seen & WF_BIT_LOCK));
 		kit_expect(seen == 2 * shared_count);
 		shared_count++;
-		wf_word_let_go(&shared_word, seen + 2);
+		wf_bit_unlock(&shared_word, seen + 2);
 	}
 }
 
-static void who_holds_the_list_is_alone(void **state)
+static void the_bit_lock_has_one_holder(void **state)
 {
 	(void)state;
 	shared_rounds = kit_rounds(20000);
@@ -91,59 +93,59 @@ static void who_holds_the_list_is_alone(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Who. */
+/* Owners. */
 
-static uint64_t seen_who[2];
+static uint64_t seen_owner[2];
 
-static void say_who(void *arg, unsigned i)
+static void note_owner(void *arg, unsigned i)
 {
 	(void)arg;
-	seen_who[i] = wf_who_runs();
+	seen_owner[i] = wf_owner_runs();
 	/* Both at once: the address of an ended thread is used again. */
 	wf_add_rlx(&shared_word, 1);
 	while (wf_load_rlx(&shared_word) < 2)
 		wf_os_thread_yield();
 }
 
-static void *fiber_says_who(void *arg)
+static void *fiber_checks_owner(void *arg)
 {
-	uint64_t me = wf_who_runs(), spent;
+	uint64_t me = wf_owner_runs(), spent;
 
 	(void)arg;
-	kit_expect(wf_who_same(me, (uintptr_t)weft_self()));
-	kit_expect(wf_who_same(me, wf_who(weft_self(), NULL)));
+	kit_expect(wf_owner_same(me, (uintptr_t)weft_self()));
+	kit_expect(wf_owner_same(me, wf_owner(weft_self(), NULL)));
 	for (int i = 0; i < 1000; i++) {
-		spent = wf_who_spends();
+		spent = wf_owner_spends(wf_here());
 		if (spent == 0)
-			spent = wf_who_spent();
-		kit_expect(wf_who_same(me, spent));
-		kit_expect(wf_who_beside(spent, wf_who_runs()));
+			spent = wf_owner_spent();
+		kit_expect(wf_owner_same(me, spent));
+		kit_expect(wf_owner_beside(spent, wf_owner_runs()));
 	}
-	kit_expect(wf_who_same(me, wf_who_spent()));
+	kit_expect(wf_owner_same(me, wf_owner_spent()));
 	return NULL;
 }
 
 static void threads_and_fibers_are_told_apart(void **state)
 {
-	uint64_t me = wf_who_runs();
+	uint64_t me = wf_owner_runs();
 
 	(void)state;
 	wf_store_rlx(&shared_word, 0);
-	threads_run(2, say_who, NULL);
-	assert_false(wf_who_same(seen_who[0], seen_who[1]));
-	assert_false(wf_who_same(seen_who[0], me));
-	assert_true(wf_who_same(me, wf_who_runs()));
-	assert_int_equal(wf_who_spends(), 0);
-	assert_true(wf_who_same(me, wf_who_spent()));
-	assert_false(wf_who_same(me, 0));
-	assert_true(wf_who_same(0x1000 | 5, 0x1000 | 63));
-	assert_false(wf_who_same(0x1000 | 5, 0x1040 | 5));
-	assert_true(wf_who_beside(0x1000 | 5, 0x1040 | 5));
-	assert_false(wf_who_beside(0x1000 | 5, 0x1000 | 6));
-	assert_false(wf_who_beside(seen_who[0], seen_who[1]));
-	assert_false(wf_who_beside(me, me));
-	assert_false(wf_who_beside(0, me));
-	kit_play(fiber_says_who, 2);
+	threads_run(2, note_owner, NULL);
+	assert_false(wf_owner_same(seen_owner[0], seen_owner[1]));
+	assert_false(wf_owner_same(seen_owner[0], me));
+	assert_true(wf_owner_same(me, wf_owner_runs()));
+	assert_int_equal(wf_owner_spends(NULL), 0);
+	assert_true(wf_owner_same(me, wf_owner_spent()));
+	assert_false(wf_owner_same(me, 0));
+	assert_true(wf_owner_same(0x1000 | 5, 0x1000 | 63));
+	assert_false(wf_owner_same(0x1000 | 5, 0x1040 | 5));
+	assert_true(wf_owner_beside(0x1000 | 5, 0x1040 | 5));
+	assert_false(wf_owner_beside(0x1000 | 5, 0x1000 | 6));
+	assert_false(wf_owner_beside(seen_owner[0], seen_owner[1]));
+	assert_false(wf_owner_beside(me, me));
+	assert_false(wf_owner_beside(0, me));
+	kit_play(fiber_checks_owner, 2);
 }
 
 static void *spend(void *arg)
@@ -152,8 +154,8 @@ static void *spend(void *arg)
 	size_t n = 0;
 
 	while (!wf_load_rlx(stop) && n++ < 100000)
-		if (wf_who_spends() == 0)
-			(void)wf_who_spent();
+		if (wf_owner_spends(wf_here()) == 0)
+			(void)wf_owner_spent();
 	kit_expect(n <= 2 * 128);
 	return NULL;
 }
@@ -165,7 +167,7 @@ static void *spend_beside_another(void *arg)
 
 	(void)arg;
 	kit_expect(weft_spawn(&f, NULL, spend, &stop) == 0);
-	weft_yield(); /* it runs until its budget is spent */
+	weft_yield(); /* f runs until its budget is spent */
 	wf_store_rlx(&stop, true);
 	kit_expect(weft_join(f, NULL, WEFT_FOREVER) == 0);
 	return NULL;
@@ -219,32 +221,32 @@ static void *step_by_step(void *arg)
 
 	(void)arg;
 	weft_mutex_lock(&mutex);
-	kit_expect(wf_who_same(mutex.owner_, (uintptr_t)weft_self()));
+	kit_expect(wf_owner_same(mutex.owner_, (uintptr_t)weft_self()));
 	f[0] = start(take_turn, 0);
 	f[1] = start(take_turn, 1);
-	kit_expect(bits() == LOCKED && somebody_waits());
+	kit_expect(bits() == LOCKED && has_waiters());
 	kit_pause_us(3000);
 	weft_mutex_unlock(&mutex);
-	/* The first one is to try, the other one waits. */
-	kit_expect(bits() == WOKEN && somebody_waits());
+	/* The first waiter was woken to try, the second waits. */
+	kit_expect(bits() == WOKEN && has_waiters());
 	kit_expect(mutex.owner_ == 0);
 	weft_mutex_lock(&mutex);
-	kit_expect(bits() == (LOCKED | WOKEN) && somebody_waits());
+	kit_expect(bits() == (LOCKED | WOKEN) && has_waiters());
 	weft_mutex_unlock(&mutex);
 	kit_expect(bits() == WOKEN);
 	weft_mutex_lock(&mutex);
 	weft_yield();
-	/* It came too late, and is the first again. */
+	/* The first waiter came too late, and is the first again. */
 	kit_expect(bits() == (LOCKED | HANDOFF) && turns.n == 0);
 	weft_mutex_unlock(&mutex);
-	/* It has it; the other one has waited for as long. */
-	kit_expect(bits() == (LOCKED | HANDOFF) && somebody_waits());
+	/* The mutex was handed to it; the second has waited as long. */
+	kit_expect(bits() == (LOCKED | HANDOFF) && has_waiters());
 	kit_expect(mutex.owner_ == 0);
 	weft_mutex_lock(&mutex);
-	/* All who waited were before us, and nobody waits any longer. */
-	kit_expect(bits() == LOCKED && !somebody_waits() && turns.n == 2);
+	/* Both waiters had the mutex before us; none is left. */
+	kit_expect(bits() == LOCKED && !has_waiters() && turns.n == 2);
 	weft_mutex_unlock(&mutex);
-	kit_expect(nobody_has_it());
+	kit_expect(is_free());
 	finish(f[0]);
 	finish(f[1]);
 	kit_expect(turns.order[0] == 0 && turns.order[1] == 1);
@@ -256,10 +258,10 @@ static void the_word_is_as_described(void **state)
 	(void)state;
 	memset(&turns, 0, sizeof(turns));
 	kit_play(step_by_step, 1);
-	assert_true(nobody_has_it());
+	assert_true(is_free());
 }
 
-/* Waits for its turn; which word did it find, and after how long? */
+/* What take_fresh_turn found: the word, after which time, and waiters. */
 static struct {
 	uint64_t bits;
 	int64_t ns;
@@ -279,12 +281,12 @@ static void *take_fresh_turn(void *arg)
 	weft_mutex_lock(&mutex);
 	fresh[i].ns = wf_os_now_ns() - begin;
 	fresh[i].bits = bits();
-	fresh[i].others = somebody_waits();
+	fresh[i].others = has_waiters();
 	weft_mutex_unlock(&mutex);
 	return NULL;
 }
 
-/* Behind one that has it handed over wait two that have just come. */
+/* Two new waiters come behind one that has the mutex handed over. */
 static void *back_to_normal(void *arg)
 {
 	weft_fiber *f[3];
@@ -305,7 +307,7 @@ static void *back_to_normal(void *arg)
 	weft_mutex_unlock(&mutex);
 	for (int i = 0; i < 3; i++)
 		finish(f[i]);
-	kit_expect(nobody_has_it());
+	kit_expect(is_free());
 	return NULL;
 }
 
@@ -314,7 +316,7 @@ static void after_a_short_wait_it_is_not_handed_over(void **state)
 	int tries = 0;
 
 	(void)state;
-	/* The machine may be busy with other things for a millisecond. */
+	/* Other programs may stop us for a millisecond: retry. */
 	do {
 		assert_true(tries++ < 200);
 		memset(&turns, 0, sizeof(turns));
@@ -324,7 +326,7 @@ static void after_a_short_wait_it_is_not_handed_over(void **state)
 	assert_true(fresh[0].others);
 }
 
-/* Not for ever: the odd ones give up. */
+/* The odd ones give up after 2 ms. */
 static void *give_up_or_wait(void *arg)
 {
 	int i = (int)(intptr_t)arg;
@@ -348,15 +350,15 @@ static void *leave_the_ring(void *arg)
 		f[i] = start(give_up_or_wait, i);
 	for (int i = 1; i < WAITERS; i += 2)
 		finish(f[i]);
-	kit_expect(bits() == LOCKED && somebody_waits());
+	kit_expect(bits() == LOCKED && has_waiters());
 	weft_mutex_unlock(&mutex);
 	for (int i = 0; i < WAITERS; i += 2)
 		finish(f[i]);
-	kit_expect(nobody_has_it());
+	kit_expect(is_free());
 	return NULL;
 }
 
-static void who_gives_up_leaves_no_trace(void **state)
+static void a_waiter_that_times_out_leaves_no_trace(void **state)
 {
 	(void)state;
 	memset(&turns, 0, sizeof(turns));
@@ -368,7 +370,7 @@ static void who_gives_up_leaves_no_trace(void **state)
 		assert_int_equal(turns.order[i], 2 * i);
 }
 
-/* The last one that waits gives up: there is nobody to hand over to. */
+/* The last waiter gives up: HANDOFF has no waiter left. */
 static void *hungry_gives_up(void *arg)
 {
 	weft_fiber *f;
@@ -385,11 +387,11 @@ static void *hungry_gives_up(void *arg)
 	finish(f);
 	kit_expect(word() == LOCKED);
 	weft_mutex_unlock(&mutex);
-	kit_expect(nobody_has_it());
+	kit_expect(is_free());
 	return NULL;
 }
 
-static void nobody_is_left_to_hand_over_to(void **state)
+static void handoff_ends_with_the_last_waiter(void **state)
 {
 	(void)state;
 	memset(&turns, 0, sizeof(turns));
@@ -397,7 +399,7 @@ static void nobody_is_left_to_hand_over_to(void **state)
 	assert_int_equal(turns.result[0], -ECANCELED);
 }
 
-/* Who was woken, and cancelled before it ran, lets another one try. */
+/* A woken waiter, cancelled before it runs, clears WOKEN for the next. */
 static void *woken_gives_up(void *arg)
 {
 	weft_fiber *f[2];
@@ -411,14 +413,14 @@ static void *woken_gives_up(void *arg)
 	kit_expect(weft_cancel(f[0]) == 0);
 	weft_mutex_lock(&mutex);
 	finish(f[0]);
-	kit_expect(bits() == LOCKED && somebody_waits());
+	kit_expect(bits() == LOCKED && has_waiters());
 	weft_mutex_unlock(&mutex);
 	finish(f[1]);
-	kit_expect(nobody_has_it());
+	kit_expect(is_free());
 	return NULL;
 }
 
-static void who_was_woken_and_gives_up_lets_another_try(void **state)
+static void a_woken_waiter_that_gives_up_clears_woken(void **state)
 {
 	(void)state;
 	memset(&turns, 0, sizeof(turns));
@@ -431,14 +433,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lock_and_unlock),
-		cmocka_unit_test(who_holds_the_list_is_alone),
+		cmocka_unit_test(the_bit_lock_has_one_holder),
 		cmocka_unit_test(threads_and_fibers_are_told_apart),
 		cmocka_unit_test(calls_spend_the_budget),
 		cmocka_unit_test(the_word_is_as_described),
 		cmocka_unit_test(after_a_short_wait_it_is_not_handed_over),
-		cmocka_unit_test(who_gives_up_leaves_no_trace),
-		cmocka_unit_test(nobody_is_left_to_hand_over_to),
-		cmocka_unit_test(who_was_woken_and_gives_up_lets_another_try),
+		cmocka_unit_test(a_waiter_that_times_out_leaves_no_trace),
+		cmocka_unit_test(handoff_ends_with_the_last_waiter),
+		cmocka_unit_test(a_woken_waiter_that_gives_up_clears_woken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

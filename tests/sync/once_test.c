@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sync/once_test.c - the word of a once is in each step as sync/once.c
- * says, and all who waited go on.
+ * says, and all waiters go on.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@
 #include "stress/sched_kit.h"
 #include "sync/mutex.h"
 
-/* The word, as the file describes it. */
-enum { LIST = 1, BEGUN = 2, DONE = 4, BITS = 7 };
+/* The word, as sync/once.c describes it. */
+enum { LOCK = 1, BEGUN = 2, DONE = 4, BITS = 7 };
 
 static weft_once once;
 static int calls;
@@ -26,11 +26,11 @@ static uint64_t word(void)
 static void count(void *arg)
 {
 	kit_expect(word() == BEGUN);
-	kit_expect(wf_who_same(once.owner_, wf_who_runs()));
+	kit_expect(wf_owner_same(once.owner_, wf_owner_runs()));
 	calls += *(int *)arg;
 }
 
-static void it_is_done_once(void **state)
+static void the_function_runs_once(void **state)
 {
 	int one = 1;
 
@@ -50,7 +50,7 @@ static void it_is_done_once(void **state)
 
 enum { WAITERS = 4 };
 
-static int back; /* who has returned */
+static int back; /* waiters that have returned */
 
 static void *do_it(void *fn)
 {
@@ -89,7 +89,7 @@ static void *step_by_step(void *arg)
 	return NULL;
 }
 
-static void who_comes_meanwhile_waits(void **state)
+static void a_later_caller_waits(void **state)
 {
 	(void)state;
 	memset(&once, 0, sizeof(once));
@@ -133,7 +133,7 @@ static void do_each_round(void *arg, unsigned i)
 	}
 }
 
-static void threads_meet_in_it(void **state)
+static void threads_race_for_it(void **state)
 {
 	(void)state;
 	race.rounds = kit_rounds(2000);
@@ -145,9 +145,9 @@ static void threads_meet_in_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_done_once),
-		cmocka_unit_test(who_comes_meanwhile_waits),
-		cmocka_unit_test(threads_meet_in_it),
+		cmocka_unit_test(the_function_runs_once),
+		cmocka_unit_test(a_later_caller_waits),
+		cmocka_unit_test(threads_race_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

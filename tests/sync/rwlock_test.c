@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sync/rwlock_test.c - the word of an rwlock is in each step as
- * sync/rwlock.c says, and the lists lose nobody.
+ * sync/rwlock.c says, and the lists lose no waiter.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "stress/sched_kit.h"
 #include "sync/mutex.h"
 
-/* The word, as the file describes it. */
-enum { LIST = 1, WRITER = 2, QUEUED = 4, READER = 8 };
+/* The word, as sync/rwlock.c describes it. */
+enum { LOCK = 1, WRITER = 2, QUEUED = 4, READER = 8 };
 
 static weft_rwlock lock;
 
@@ -46,7 +46,7 @@ static void without_contention(void **state)
 	assert_true(is_clean());
 	weft_rwlock_wrlock(&lock);
 	assert_int_equal(word(), WRITER);
-	assert_true(wf_who_same(lock.owner_, wf_who_runs()));
+	assert_true(wf_owner_same(lock.owner_, wf_owner_runs()));
 	assert_int_equal(weft_rwlock_wrlock_by(&lock, WEFT_NOW), -ETIMEDOUT);
 	assert_int_equal(weft_rwlock_rdlock_by(&lock, WEFT_NOW), -ETIMEDOUT);
 	weft_rwlock_wrunlock(&lock);
@@ -60,12 +60,12 @@ static void without_contention(void **state)
 /* Step by step, on one worker. */
 
 static struct {
-	int readers, writers; /* that are in it */
+	int readers, writers; /* that hold the lock */
 	int most;	      /* readers at once */
-	char log[32];	      /* who came in */
+	char log[32];	      /* 'r' or 'w' for each */
 	int result;
 	weft_time until; /* when a writer gives up */
-	bool slow;	 /* that came before all were there */
+	bool slow;	 /* until passed before all waited */
 } in;
 
 static void *reads(void *arg)
@@ -137,7 +137,7 @@ static void *after_a_writer(void *arg)
 	return arg;
 }
 
-/* Who reads is followed by one writer, and only then by readers. */
+/* After the readers comes one writer, and then readers. */
 static void *after_a_reader(void *arg)
 {
 	weft_fiber *f[4];
@@ -158,7 +158,7 @@ static void *after_a_reader(void *arg)
 	return arg;
 }
 
-/* The writer that held them back gives up: at once, or after a while. */
+/* The writer that held readers back is cancelled (ns 0) or times out. */
 static void *a_writer_gives_up(int64_t ns)
 {
 	weft_fiber *f[3];
@@ -175,7 +175,7 @@ static void *a_writer_gives_up(int64_t ns)
 		kit_expect(weft_cancel(f[0]) == 0);
 	finish(f[0]);
 	kit_expect(in.result == (ns ? -ETIMEDOUT : -ECANCELED));
-	/* We still read, and so do they now. */
+	/* We still read, and so do the two readers now. */
 	kit_expect(in.slow || word() == 3 * READER);
 	finish(f[1]);
 	finish(f[2]);
@@ -191,7 +191,7 @@ static void *a_writer_is_cancelled(void *arg)
 	return a_writer_gives_up(0);
 }
 
-/* How long it takes until all are there is not known. */
+/* Retry with twice the time until all three wait before the deadline. */
 static void *a_writer_is_late(void *arg)
 {
 	int64_t ns = WF_NS_PER_MS;
@@ -210,7 +210,7 @@ static void *reads_soon(void *arg)
 	return arg;
 }
 
-/* One of two readers gives up, which helps nobody and harms nobody. */
+/* One of two readers gives up: the word does not change. */
 static void *a_reader_gives_up(void *arg)
 {
 	weft_fiber *f[2];
@@ -286,7 +286,7 @@ static void race_thread(void *arg, unsigned i)
 	race_fiber(arg);
 }
 
-static void nobody_is_lost_in_the_crowd(void **state)
+static void no_waiter_is_lost_in_the_crowd(void **state)
 {
 	weft_config cfg = { .workers = 2 };
 	weft_rt *rt = kit_start(&cfg);
@@ -311,7 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_contention),
 		cmocka_unit_test(the_word_is_as_described),
-		cmocka_unit_test(nobody_is_lost_in_the_crowd),
+		cmocka_unit_test(no_waiter_is_lost_in_the_crowd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

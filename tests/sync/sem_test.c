@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sync/sem_test.c - the word of a semaphore is as sync/sem.c says:
- * permits are conserved whoever gives up, WAITERS is set exactly while somebody
- * waits, and nothing is touched after the last permit could be acquired.
+ * permits are conserved when waiters give up, WAITERS is set exactly while the
+ * list has waiters, and a release touches nothing after its last permit is out.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "wait/wait.h"
 #include "stress/sched_kit.h"
 
-/* The word, as the file describes it. */
+/* The word, as sync/sem.c describes it. */
 #define LOCK ((uint64_t)1)
 #define WAITERS ((uint64_t)2)
 #define PERMITS(n) ((uint64_t)(n) << 32)
@@ -57,7 +57,7 @@ static void the_word_counts(void **state)
 	assert_true(word(&most) == PERMITS(UINT32_MAX));
 }
 
-static void who_gives_up_leaves_nothing(void **state)
+static void a_waiter_that_times_out_leaves_nothing(void **state)
 {
 	int64_t until = weft_after(2 * WF_NS_PER_MS);
 	weft_sem s = { 0 };
@@ -75,7 +75,7 @@ static void release_too_many(void *arg)
 	weft_sem_release(arg, 1);
 }
 
-/* The same with the lock held, as by somebody who is about to leave. */
+/* WAITERS is set, as if a waiter were leaving: the slow path. */
 static void release_too_many_slowly(void *arg)
 {
 	weft_sem *s = arg;
@@ -98,8 +98,8 @@ static void too_many_permits_end_the_program(void **state)
 	assert_non_null(strstr(c.text, "too many permits"));
 }
 
-/* Waiters whose time is up, and who have not left the list yet. */
-static void permits_pass_who_gave_up(void **state)
+/* Waiters that have timed out, and have not left the list yet. */
+static void permits_pass_late_waiters(void **state)
 {
 	struct wf_waiter w[4] = { 0 };
 	struct wf_node n[4];
@@ -112,12 +112,12 @@ static void permits_pass_who_gave_up(void **state)
 		if (i != 2)
 			assert_false(wf_waiter_disarm(&w[i]));
 	}
-	/* One is for who is there, the others are for anyone. */
+	/* One permit is for waiter 2, the others stay in the word. */
 	weft_sem_release(&s, 3);
 	assert_ptr_equal(w[2].won, &n[2]);
 	assert_true(word(&s) == PERMITS(2));
 	assert_null(s.waiters_[0]);
-	/* There are as many as wait: nobody else is looked at. */
+	/* The one permit goes to waiter 2; the list behind stays. */
 	s.state_ = WAITERS;
 	w[2] = (struct wf_waiter){ 0 };
 	for (int i = 1; i < 4; i++)
@@ -145,7 +145,7 @@ static void *stand_in_line(void *arg)
 	return NULL;
 }
 
-/* One worker: they come in order, and are served so. */
+/* One worker: the waiters come in order, and are served so. */
 static void *first_come_first_served(void *arg)
 {
 	weft_fiber_info info;
@@ -160,13 +160,13 @@ static void *first_come_first_served(void *arg)
 			weft_fiber_look(f[i], &info);
 		} while (info.state != WEFT_FIBER_WAITING);
 	}
-	/* Who comes later does not get what is given to the first. */
+	/* A newcomer does not get a permit of the first waiters. */
 	weft_sem_release(&line.sem, 3);
 	kit_expect(weft_sem_acquire(&line.sem, WEFT_NOW) == -ETIMEDOUT);
 	while (line.next < 3)
 		weft_yield();
 	kit_expect(word(&line.sem) == WAITERS);
-	/* More than wait: what is left is there for anyone. */
+	/* More permits than waiters: the others stay in the word. */
 	weft_sem_release(&line.sem, LINE);
 	kit_expect(word(&line.sem) == PERMITS(3));
 	for (int i = 0; i < LINE; i++) {
@@ -176,7 +176,7 @@ static void *first_come_first_served(void *arg)
 	return NULL;
 }
 
-static void those_who_wait_are_served_in_order(void **state)
+static void waiters_are_served_in_order(void **state)
 {
 	(void)state;
 	kit_play(first_come_first_served, 1);
@@ -200,7 +200,7 @@ static weft_sem *begin(size_t n)
 
 enum { RELEASERS = 2 };
 
-/* Who has all that are released frees it at once. */
+/* Thread 0 acquires all released permits and frees the semaphore at once. */
 static void free_or_release(void *arg, unsigned i)
 {
 	(void)arg;
@@ -222,7 +222,7 @@ static void free_or_release(void *arg, unsigned i)
 	}
 }
 
-static void it_may_be_freed_by_who_has_them_all(void **state)
+static void it_may_be_freed_after_the_last_permit(void **state)
 {
 	(void)state;
 	memset(&race, 0, sizeof(race));
@@ -233,7 +233,7 @@ static void it_may_be_freed_by_who_has_them_all(void **state)
 
 static weft_sem shared;
 
-/* Three take what one gives, and give up all the time. */
+/* Thread 0 gives; the others take, with short deadlines. */
 static void take_or_give(void *arg, unsigned i)
 {
 	(void)arg;
@@ -282,11 +282,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_word_counts),
-		cmocka_unit_test(who_gives_up_leaves_nothing),
+		cmocka_unit_test(a_waiter_that_times_out_leaves_nothing),
 		cmocka_unit_test(too_many_permits_end_the_program),
-		cmocka_unit_test(permits_pass_who_gave_up),
-		cmocka_unit_test(those_who_wait_are_served_in_order),
-		cmocka_unit_test(it_may_be_freed_by_who_has_them_all),
+		cmocka_unit_test(permits_pass_late_waiters),
+		cmocka_unit_test(waiters_are_served_in_order),
+		cmocka_unit_test(it_may_be_freed_after_the_last_permit),
 		cmocka_unit_test(no_permit_is_lost_or_made),
 	};
 

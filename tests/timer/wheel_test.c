@@ -236,7 +236,7 @@ static void all_that_is_due_comes_and_nothing_else(void **state)
 }
 
 /* They come in order, and seem to be in until it is decided. */
-static void what_is_popped_goes_back_or_out(void **state)
+static void a_popped_timer_goes_back_or_out(void **state)
 {
 	int64_t key = now_ns + 70 * TICK_NS;
 
@@ -345,7 +345,7 @@ static void a_slot_is_pruned_as_a_whole(void **state)
 	assert_true(wf_wheel_next(&wheel) == 900 * TICK_NS);
 }
 
-/* Very many in one slot are left alone, dead as they may be. */
+/* Very many timers in one slot are left alone, even if they are dead. */
 static void a_crowd_is_not_asked(void **state)
 {
 	(void)state;
@@ -363,8 +363,8 @@ static void a_crowd_is_not_asked(void **state)
 	assert_int_equal(run(), 63);
 }
 
-/* As long as the first is as it should be, nobody else is asked. */
-static void one_is_asked_if_it_is_alive(void **state)
+/* While the first timer is alive, prune asks about no other. */
+static void prune_asks_only_about_a_first_that_is_alive(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < 50; i++)
@@ -373,7 +373,7 @@ static void one_is_asked_if_it_is_alive(void **state)
 		prune();
 		assert_int_equal(asked, 1);
 	}
-	/* It goes, and with it the knowledge of who is first. */
+	/* The first is removed: the wheel does not know the new first. */
 	take(&timers[49]);
 	prune();
 	assert_int_equal(asked, 49);
@@ -391,7 +391,7 @@ static bool is_wanted(int64_t key)
 	return false;
 }
 
-/* What is asked gets what it should have; the others keep what they have. */
+/* A timer that prune asks about gets its wanted key; the others keep theirs. */
 static void prune_some(void)
 {
 	struct wf_timer *first;
@@ -426,11 +426,12 @@ int main(void)
 		cmocka_unit_test_setup(equal_keys_come_in_order, begin),
 		cmocka_unit_test_setup(
 			all_that_is_due_comes_and_nothing_else, begin),
-		cmocka_unit_test_setup(what_is_popped_goes_back_or_out, begin),
+		cmocka_unit_test_setup(a_popped_timer_goes_back_or_out, begin),
 		cmocka_unit_test_setup(dead_ones_are_dropped, begin),
 		cmocka_unit_test_setup(a_slot_is_pruned_as_a_whole, begin),
 		cmocka_unit_test_setup(a_crowd_is_not_asked, begin),
-		cmocka_unit_test_setup(one_is_asked_if_it_is_alive, begin),
+		cmocka_unit_test_setup(
+			prune_asks_only_about_a_first_that_is_alive, begin),
 		cmocka_unit_test_setup(pruning_changes_nothing_else, begin),
 	};
 

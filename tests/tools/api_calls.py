@@ -10,8 +10,8 @@ Writes a C table, sorted by name, of every function that include/weft declares:
 
 errors are those that the comment above the prototype names, as -ECANCELED, in
 the paragraph that begins with "Returns" (anywhere, if there is none), and those
-of functions that it refers to ("Returns as weft_submit", "The same for
-weft_run").  may_switch is what its Context line says.  in_sim: it is weft-sim
+of functions that it refers to ("Returns the result of weft_run", "Returns 0 or
+an error of weft_submit").  may_switch is what its Context line says.  in_sim: it is weft-sim
 that has it.
 
 So a test that has a row for each entry notices a function that is new, and one
@@ -30,8 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ERROR = re.compile(r"-(E[A-Z0-9]+)\b")
 # Phrases by which a comment has the errors of another function.
 REFERENCE = re.compile(
-    r"(?:Returns? as|The same for|the error of) (weft_\w+)"
-    r"|(weft_\w+) below, told")
+    r"(?:the result of|the error of|an error of) (weft_\w+)")
 PROTOTYPE = re.compile(
     r"(?:WEFT_API|WEFT_MUST_CHECK|static inline)\s+"
     r"(?:(?:WEFT_API|WEFT_MUST_CHECK|static|inline)\s+)*"
@@ -70,7 +69,7 @@ class Call:
             re.search(r"Context:[^.]*\(may switch\)|Context:.*?\bMay switch",
                       text))
         self.errors = set(ERROR.findall(told_results(comment)))
-        self.references = [a or b for a, b in REFERENCE.findall(text)]
+        self.references = REFERENCE.findall(text)
 
 
 def read_header(man, path):

@@ -14,6 +14,7 @@ import importlib.util
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,27 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 LINT = os.path.join(HERE, "..", "..", "tools", "lint")
 NOTE = "lint: note: symbols not checked, no build (run make lint)"
 SPDX = "SPDX-License-Identifier: MIT"
+RULES = """
+rooms
+room-list
+contracts
+raw-atomics
+pairs
+if-rooms
+header-line
+reads-next
+symbols
+room-symbols
+context
+must-check
+size
+mirror
+names
+cycles
+text
+syscalls
+doors
+""".split()
 
 
 def load_lint():
@@ -44,13 +66,14 @@ def c(path, body, what="a file of the small tree"):
     return f"/* {SPDX} */\n/*\n * {own} - {what}\n */\n{body}"
 
 
-def h(path, body):
+def h(path, body, *what):
     """A header with its include guard."""
     own = re.sub(r"^(src|include)/", "", path)
     guard = re.sub(r"\W", "_", own).upper()
     if path.startswith("src/"):
         guard = "WF_" + guard
-    return c(path, f"#ifndef {guard}\n#define {guard}\n\n{body}\n#endif\n")
+    return c(path, f"#ifndef {guard}\n#define {guard}\n\n{body}\n#endif\n",
+             *what)
 
 
 BASE = """#include <stdatomic.h>
@@ -186,7 +209,9 @@ typedef int weft_key(void);
 
 GOOD = {
     "src/base/atomic.h": h("src/base/atomic.h", BASE),
-    "src/os/os.h": h("src/os/os.h", "void *wf_os_map(size_t bytes);\n"),
+    "src/os/os.h": h("src/os/os.h", "void *wf_os_map(size_t bytes);\n",
+                     "the system\n *\n * Contract: implemented in "
+                     "os/linux/.\n * Reads next: queue/runq.h."),
     "src/os/linux/vm.c": c("src/os/linux/vm.c", """#include "os/os.h"
 
 #ifdef MAP_STACK
@@ -245,10 +270,19 @@ struct cmd {
     ".ci/build": f"#!/bin/sh\n#\n# {SPDX}\n",
     "CMakeLists.txt": f"# {SPDX}\n",
     "cmake/flags.cmake": f"# {SPDX}\n",
-    "src/CMakeLists.txt": f"# {SPDX}\n# atomic_load(x)\n",
+    "src/CMakeLists.txt": f"# {SPDX}\n# atomic_load(x)\n"
+                          "set(rooms base os queue timer\n"
+                          "  sched idle sync chan rt obs)\n",
+    "CONTRIBUTING.md": "# Rooms\n\n| rooms | |\n|---|---|\n| `base` `arch` "
+                       "`os` | x |\n| `queue` `timer` | x |\n| `sched` | `x` "
+                       "|\n| `idle` `sync` `chan` | |\n| `rt` `obs` | |\n"
+                       "| `sim` | |\n",
     "docs/DESIGN.md": "# Design\n",
     "docs/empty": "",
 }
+for room in ("idle", "sync", "chan", "rt"):
+    path = f"src/{room}/x.h"
+    GOOD[path] = h(path, "struct wf_x;")
 for room, name in (("os", "vm"), ("arch", "context"), ("queue", "runq"),
                    ("timer", "wheel"), ("sched", "pick"), ("obs", "dump"),
                    ("sim", "hooks"), ("stress", "anything")):
@@ -340,7 +374,7 @@ class Program(LintCase):
     def test_a_good_tree_is_clean(self):
         status, lines = self.lint()
         self.assertEqual(lines, [
-            NOTE, f"lint: clean, {len(GOOD)} files, 14 rules"])
+            NOTE, f"lint: clean, {len(GOOD)} files, {len(RULES)} rules"])
         self.assertEqual(status, 0)
 
     def test_findings_are_sorted_and_counted(self):
@@ -357,10 +391,7 @@ class Program(LintCase):
     def test_list_has_every_rule_in_one_sentence(self):
         status, lines = self.lint("--list")
         self.assertEqual(status, 0)
-        self.assertEqual(
-            [line.split(":")[0] for line in lines],
-            "rooms raw-atomics pairs if-rooms header-line reads-next symbols "
-            "context must-check size mirror names text syscalls".split())
+        self.assertEqual([line.split(":")[0] for line in lines], RULES)
         for line in lines:
             self.assertRegex(line, r"^[a-z-]+: \S.*\.$")
 
@@ -399,10 +430,12 @@ class Rules(LintCase):
 
     def test_rooms(self):
         for path, what in (
-                ("src/queue/runq.c", '"sched/pick.h"'),     # not above
+                ("src/queue/runq.c", '"sched/pick.h"'),     # not before
                 ("src/queue/runq.c", '"stack/arena.h"'),    # builds alone
                 ("src/timer/wheel.c", '"os/os.h"'),         # builds alone
-                ("src/sched/pick.c", '"sync/mutex.h"'),     # not above
+                ("src/sched/pick.c", '"sync/mutex.h"'),     # not before
+                ("src/sched/pick.c", '"wait/wait.h"'),
+                ("src/obs/dump.c", '"sim/os.h"'),
                 ("src/sched/pick.c", '"obs/dump.h"'),       # nobody
                 ("src/sched/pick.c", '"runq.h"'),           # not beside
                 ("src/sched/pick.c", '"arch_context.h"'),   # only in arch/
@@ -427,15 +460,82 @@ class Rules(LintCase):
                            ("src/queue/runq.c", "<sys/mman.h>"),
                            ("src/sched/pick.c", "HEADER"),
                            ("src/obs/dump.c", '"obs/trace.h"'),
+                           ("src/obs/dump.c", '"rt/runtime.h"'),
                            ("cli/main.c", '"sched/run.h"'),
                            ("cli/main.c", '"other.h"'),
                            ("cli/main.c", '"foo/bar.h"'),
                            ("src/sched/pick.c", '"fiber/fiber.h"'),
-                           ("src/sim/hooks.c", '"queue/runq_inline.h"'),
+                           ("src/sim/hooks.c", '"queue/runq_priv.h"'),
                            ("src/os/linux/vm.c", '"arch/context.h"')):
             with self.subTest(path=path, include=what):
                 self.include(path, what)
         self.append("src/queue/runq.c", '/*\n#include "sim/x.h"\n*/\n')
+
+    def test_room_list(self):
+        rule, path = "room-list", "CONTRIBUTING.md"
+        first = "| `base` `arch`"
+        self.replace(path, " `timer`", "", (rule, path, first))
+        self.replace(path, "`arch`", "`stack`", (rule, path, "| `base`"))
+        self.replace(path, "`queue` `timer`", "`timer` `queue`",
+                     (rule, path, first))
+        self.replace(path, "| `sim`", "| sim", (rule, path, first))
+        self.expect({path: "Rooms: `base` `arch`\n"}, (rule, path, 1))
+        self.append(path, "| `base` | again |\n", (rule, path, first))
+        self.append(path, "| `-O2` | `base` |\n| `other` | x |\n")
+        path = "src/CMakeLists.txt"
+        self.replace(path, "set(rooms base", "set(rooms base arch",
+                     (rule, path, "set(rooms"))
+        self.replace(path, " obs", "", (rule, path, "set(rooms"))
+        self.replace(path, "set(rooms", "set(parts", (rule, path, 1))
+        # A new room belongs into both.
+        self.expect({"src/io/file.h": h("src/io/file.h", "struct wf_x;")},
+                    (rule, path, "set(rooms"),
+                    (rule, "CONTRIBUTING.md", first))
+
+    def test_contracts(self):
+        rule, path = "contracts", "src/os/os.h"
+        self.append(path, "int wf_os_more(void);\n",
+                    (rule, path, "wf_os_more"))
+        self.append(path, "wf_printf(1, 2) int wf_os_more(\n\tint x);\n",
+                    (rule, path, "wf_os_more"))
+        self.append(path, "int wf_os_word; struct wf_x { int (*f)(void); };\n"
+                    "static inline int wf_os_y(void)\n{\n\treturn 1;\n}\n",
+                    ("mirror", path, 1))
+        mark = "Contract: implemented in os/linux/."
+        for wrong in ("Contract: os/linux/.", "Contract: implemented in sim.",
+                      "Contract: implemented in idle, exec/.",
+                      "Contract: implemented in none/.",      # no room
+                      "Contract: implemented in os/.",        # its own room
+                      "Contract: implemented in base/."):     # before it
+            with self.subTest(mark=wrong):
+                self.replace(path, mark, wrong, (rule, path, "Contract:"))
+        more = "wf_printf(1, 2) int wf_os_more(const char *fmt)"
+        text = GOOD[path].replace("\n#endif", more + ";\n\n#endif")
+        vm = "src/os/linux/vm.c"
+        self.expect({path: text, vm: GOOD[vm] + more + "\n{\n}\n"})
+        self.expect({path: text, vm: GOOD[vm] + more.replace("more", "other")
+                     + "\n{\n}\n"}, (rule, path, "wf_os_more"))
+        inline = "src/os/linux/more.h"      # a definition in a header is none
+        self.expect({path: text, inline: h(inline, "wf_inline " + more
+                                           + "\n{\n}\n")},
+                    (rule, path, "wf_os_more"))
+        # Each folder must define all of it.
+        self.replace(path, mark, "Contract: implemented in\n * os/linux/ "
+                     "and idle/.", (rule, path, "wf_os_map"))
+        self.expect({path: GOOD[path].replace(mark, "Contract: implemented in "
+                                              "os/linux/, idle/."),
+                     "src/idle/map.c": c("src/idle/map.c", "void *wf_os_map("
+                                         "size_t bytes)\n{\n}\n"),
+                     "tests/idle/map_test.c": c("tests/idle/map_test.c", "",
+                                                "it maps some memory")})
+        self.replace(path, "void *wf_os_map(size_t bytes);", "struct wf_x;",
+                     (rule, path, "Contract:"))
+        path = "src/queue/runq.h"       # a room that has no contract headers
+        self.replace(path, "small tree\n", "small tree\n *\n * Contract: "
+                     "implemented in sched/.\n", (rule, path, "Contract:"),
+                     (rule, path, "void wf_runq_push"))
+        path = "src/sched/pick.c"       # no header
+        self.replace(path, "Before:", "Contract: x.\n *")
 
     def test_raw_atomics(self):
         for path in ("src/sched/pick.c", "cli/main.c", "bench/spin.c",
@@ -643,8 +743,8 @@ class Rules(LintCase):
                 ("src/arch/x86_64/context.S", "tests/arch/context_test.c")):
             with self.subTest(source=source):
                 self.expect({test: None}, ("mirror", source, 1))
-        path = "src/queue/runq_inline.h"      # runq.c has a test
-        self.expect({path: h(path, "wf_inline int wf_f(void);")})
+        for path in ("src/queue/runq_priv.h", "src/queue/runq_inline.h"):
+            self.expect({path: h(path, "wf_inline int wf_f(void);")})
         path = "tests/queue/helper.c"
         self.expect({path: c(path, "", "helps")})
         path = "src/base/list.h"
@@ -690,6 +790,39 @@ class Rules(LintCase):
         path = "include/weft/task.h"
         self.expect({path: GOOD[path].replace("WEFT_TASK_H", "WF_TASK_H")},
                     ("names", path, "#ifndef"))
+
+    def circle(self, *stems, room="os"):
+        """Modules of which each one's file includes the next one's header."""
+        files = {}
+        for here, there in zip(stems, stems[1:] + stems[:1]):
+            path = f"src/{room}/{here}"
+            test = f"tests/{room}/{here}_test.c"
+            files[path + ".h"] = h(path + ".h", "struct wf_x;\n")
+            files[path + ".c"] = c(path + ".c", f'#include "{here}.h"\n'
+                                   f'#include "{room}/{there}.h"\n')
+            files[test] = c(test, "", "it is part of a circle")
+        return files
+
+    def test_cycles(self):
+        three = self.circle("a", "b", "c")
+        self.expect(three)
+        four = self.circle("a", "b", "c", "d")
+        self.expect(four, ("cycles", "src/os/a.c", 1))
+        # One finding for each circle; what only leads to one is not in it.
+        other = self.circle("p", "q", "r", "s", "t", room="sched")
+        self.expect({**four, **other}, ("cycles", "src/os/a.c", 1),
+                    ("cycles", "src/sched/p.c", 1))
+        chain = {"src/os/0.h": h("src/os/0.h", '#include "os/a.h"\n'),
+                 "src/os/d.h": h("src/os/d.h", '#include "os/e.h"\n'),
+                 "src/os/e.h": h("src/os/e.h", "struct wf_x;\n")}
+        self.expect({**four, **chain}, ("cycles", "src/os/a.c", 1))
+        self.expect({**three, **chain})
+        # Two circles of three that share a module are one of five.
+        path = "src/os/a.c"
+        both = {**self.circle("a", "p", "q"), **three}
+        both[path] = three[path].replace("#", '#include "os/p.h"\n#', 1)
+        self.expect(both, ("cycles", path, 1))
+        self.expect(self.circle("a", "b", "c", "d", room="sim"))
 
     def test_names_typedef(self):
         for path in ("include/weft/task.h", "tests/support/check.h",
@@ -745,21 +878,162 @@ class Rules(LintCase):
         self.append("src/sched/pick.c", "x->mmap(1); x.free(1); wf_free(1);\n"
                     "struct sigaction sa; int (*free)(void *);\n")
 
+    def test_doors_self(self):
+        path = "src/sched/pick.c"
+        self.append(path, "static int x = wf_os_self();\n",
+                    ("doors", path, "wf_os_self"))
+        self.append(path, "static int x = wf_os_self_place();\n")
+        for path in ("src/os/linux/vm.c", "src/base/atomic.h",
+                     "src/sim/hooks.c"):
+            self.append(path, "static int x = wf_os_self();\n")
+        path = "src/sched/thread.h"
+        self.expect({path: h(path, "wf_inline wf_enters int wf_enter(void)\n"
+                             "{\n\treturn wf_os_self();\n}\n"),
+                     "tests/sched/thread_test.c": c(
+                         "tests/sched/thread_test.c", "",
+                         "one door leads in")})
+
+    def door(self, body, *expected, name="static int f(int t)", more=""):
+        """The good tree with a function; expected: texts of its lines."""
+        path = "src/sched/pick.c"
+        body = "".join(f"\t{line}\n" for line in body.split("\n"))
+        self.append(path, f"{more}{name}\n{{\n{body}}}\n",
+                    *(("doors", path, at) for at in expected))
+
+    def test_doors(self):
+        enter = "struct wf_thread *t = wf_enter();\n"
+        self.door(enter + "return 0;", "return 0;")
+        self.door(enter + "x();", "}")
+        self.door(enter + "if (t == NULL)\n\treturn 1;\nwf_leave(t);\n"
+                  "return 2;", "return 1;")
+        self.door(enter + "if (t)\n\twf_leave(t);\nreturn 3;", "return 3;")
+        self.door(enter + "if (x) {\n\twf_leave(t);\n} else if (y) {\n"
+                  "\tx();\n} else {\n\twf_leave(t);\n}\nreturn 4;",
+                  "return 4;")
+        self.door(enter + "while (x()) {\n\tif (y)\n\t\tbreak;\n"
+                  "\twf_leave(t);\n\treturn 5;\n}\nreturn 6;", "return 6;")
+        self.door(enter + "for (;;) {\n\tif (y)\n\t\tbreak;\n}\nx();",
+                  "}")
+        self.door("x(wf_enter());\nreturn 7;", "return 7;")
+        self.door("return wf_enter()->x;", "return wf_enter")
+        self.door(enter + "if (x)\n\tgoto out;\nwf_leave(t);\nout:\n"
+                  "return 8;", "return 8;")
+        self.door(enter + "switch (x) {\ncase 1:\n\tbreak;\ndefault:\n"
+                  "\twf_leave(t);\n}\nreturn 9;", "return 9;")
+        self.door(enter + "switch (x) {\ncase 1:\n\twf_leave(t);\n"
+                  "\treturn 1;\n}\nx();", "}")
+        self.door(enter + "do {\n\tif (x)\n\t\tcontinue;\n\twf_leave(t);\n"
+                  "\treturn 1;\n} while (y);\nreturn 10;", "return 10;")
+        # A loop or a switch inside has its own breaks.
+        for inner in ("while (y)\n\t\tx();",
+                      "switch (y) {\n\tcase 1:\n\t\tbreak;\n\t}"):
+            self.door(enter + "for (;;) {\n\tif (z)\n\t\tbreak;\n"
+                      f"\twf_leave(t);\n\t{inner}\n\treturn 1;\n}}\n"
+                      "return 11;", "return 11;")
+        self.door("again:\nif (x)\n\treturn 1;\nt = wf_enter();\nif (y)\n"
+                  "\tgoto again;\nwf_leave(t);\nreturn 12;", "return 1;",
+                  "t = wf_enter()")
+        # Twice through the door: in, then in; out, then out; round a loop.
+        self.door(enter + "t = wf_enter();\nwf_leave(t);\nreturn 0;",
+                  "t = wf_enter()")
+        self.door(enter + "wf_leave(t);\nwf_leave(t + 1);\nreturn 0;",
+                  "wf_leave(t + 1)")
+        self.door(enter + "for (;;)\n\twf_leave(t);", "wf_leave(t)")
+        self.door("do\n\tt = wf_enter();\nwhile (x);\nwf_leave(t);\n"
+                  "return 0;", "t = wf_enter()")
+        # A function that was called inside returns there.
+        self.door("wf_leave(t);\nx();\nreturn 0;", "return 0;")
+
+    def test_doors_stays_clean(self):
+        enter = "struct wf_thread *t = wf_enter();\n"
+        for body in (
+                enter + "x(t);\nwf_leave(t);\nreturn x;",
+                enter + "x(t);\nwf_leave(t);",
+                enter + "if (x) {\n\twf_leave(t);\n\treturn 1;\n}\n"
+                "wf_leave(t);\nif (y)\n\treturn 2;\nx();\nreturn 3;",
+                enter + "if (x)\n\tgoto out;\nx();\nout:\nwf_leave(t);\n"
+                "return 0;",
+                enter + "for (;;) {\n\twf_leave(t);\n\tx();\n"
+                "\tt = wf_enter();\n}",
+                enter + "while (1) {\n\tif (x)\n\t\tcontinue;\n"
+                "\twf_leave(t);\n\treturn 1;\n}",
+                enter + "switch (x) {\ncase 1:\n\twf_leave(t);\n\treturn 1;"
+                "\ncase 2:\ndefault:\n\twf_leave(t);\n}\nreturn 2;",
+                enter + "for (;;) {\n\tswitch (y) {\n\tcase 1:\n"
+                "\t\tbreak;\n\t}\n\twf_leave(t);\n\treturn 1;\n}",
+                enter + "wf_leave(t);\nreturn 1;\nx(wf_enter());",
+                enter + "do {\n\tx({ 1; });\n} while (y);\nwf_leave(t);",
+                "int x[] = {\n\t1, 2,\n};\nwf_leave(t);\nx();\n"
+                "t = wf_enter();\nreturn t;",
+                "if (x)\n\treturn 1;\nt = wf_enter();\nwf_leave(t);\n"
+                "return 0;",
+                "return t;"):
+            with self.subTest(body=body):
+                self.door(body)
+
+    def test_doors_marks(self):
+        self.door("x();\nwf_leave(t);\nreturn 0;",
+                  name="static wf_leaves int f(int t)")
+        self.door("return 1;", "return 1;",
+                  name="static wf_leaves int f(int t)")
+        self.door("if (x)\n\treturn 1;\nwf_leave(t);\nreturn 0;",
+                  "return 1;", name="static wf_leaves int f(int t)")
+        name = "static wf_enters struct x *f(int t)"
+        self.door("return wf_enter();", name=name)
+        self.door("if (x)\n\treturn 1;\nreturn wf_enter();", "return 1;",
+                  name=name)
+        self.door("t = wf_enter();\nwf_leave(t);\nreturn t;", "return t;",
+                  name=name)
+        self.door("wf_leave(t);\nreturn wf_enter();", "wf_leave(t)",
+                  name=name)
+        # Callers go by the marks.
+        enter = "struct wf_thread *t = g(1);\n"
+        more = "static wf_enters int g(int);\nwf_leaves int h(int);\n" \
+               "static wf_noreturn wf_noinline void end(void);\n"
+        self.door(enter + "return h(t);", more=more)
+        self.door(enter + "if (x)\n\tend();\nreturn h(t);", more=more)
+        self.door(enter + "if (x)\n\treturn end(), 1;\nh(t);\nend();",
+                  more=more)
+        self.door("if (x)\n\tend();\nwf_leave(t);\nt = wf_enter();",
+                  more=more)
+        self.door(enter + "return 1;", "return 1;", more=more)
+        self.door(enter + "return 1;")
+        path = "src/queue/runq.h"
+        self.append(path, "wf_enters int wf_into(void);\n"
+                    "static inline int wf_x(void)\n{\n\treturn wf_into();\n"
+                    "}\n", ("doors", path, "return wf_into()"))
+        pick = "src/sched/pick.c"
+        text = GOOD[path].replace("\n#endif",
+                                  "wf_enters int wf_into(void);\n\n#endif")
+        self.expect({path: text, pick: GOOD[pick] + "static int f(void)\n{\n"
+                     "\treturn wf_into();\n}\n"},
+                    ("doors", pick, "return wf_into()"))
+
 
 class Symbols(LintCase):
     """These compile: a fault in a library shows only in a library."""
 
     def build(self, source, folder="build/release", flags=()):
+        """Build a library of one source, or of several: path -> source."""
         out = os.path.join(self.root, folder)
-        os.makedirs(out)
+        objects = []
 
-        def run(*command):
+        def run(*command, source=None):
             subprocess.run(command, cwd=out, check=True, input=source,
                            text=True)
-        run("gcc", "-fPIC", "-x", "c", "-c", "-", "-o", "x.o")
-        run("ar", "rc", "libweft.a", "x.o")
-        run("gcc", "-shared", "-o", "libweft.so.0.1", "x.o", *flags)
-        os.symlink("libweft.so.0.1", os.path.join(out, "libweft.so"))
+        if isinstance(source, str):
+            source = {"src/sched/pick.c": source}
+        for path, text in source.items():
+            part = "weft_os_linux" if "os/linux/" in path else "weft_core"
+            name = f"src/CMakeFiles/{part}.dir/{path[len('src/'):]}.o"
+            os.makedirs(os.path.dirname(os.path.join(out, name)),
+                        exist_ok=True)
+            run("gcc", "-fPIC", "-x", "c", "-c", "-", "-o", name, source=text)
+            objects.append(name)
+        run("ar", "rc", "libweft.a", *objects)
+        run("gcc", "-shared", "-o", "libweft.so.0.1", *objects, *flags)
+        if not os.path.exists(os.path.join(out, "libweft.so")):
+            os.symlink("libweft.so.0.1", os.path.join(out, "libweft.so"))
 
     def check(self, *wanted, args=()):
         status, lines = self.lint(*args)
@@ -787,7 +1061,8 @@ class Symbols(LintCase):
 
     def test_symbols_unreadable(self):
         self.write({"build/release/libweft.a": "!<arch>\nno\n"})
-        self.check("build/release/libweft.a:1: symbols: nm cannot read")
+        self.check("build/release:1: room-symbols: holds libweft.a but no ",
+                   "build/release/libweft.a:1: symbols: nm cannot read")
 
     def test_symbols_exported(self):
         self.build("int weft_x; int wf_y;")
@@ -795,12 +1070,12 @@ class Symbols(LintCase):
 
     def test_symbols_global(self):
         self.build('__attribute__((visibility("hidden"))) int y;')
-        self.check("build/release/libweft.a:1: symbols: y of x.o ")
+        self.check("build/release/libweft.a:1: symbols: y of pick.c.o ")
 
     def test_symbols_in_a_named_build(self):
         self.build("int y;", "elsewhere")
         build = os.path.join(self.root, "elsewhere")
-        self.check("elsewhere/libweft.a:1: symbols: y of x.o ",
+        self.check("elsewhere/libweft.a:1: symbols: y of pick.c.o ",
                    "elsewhere/libweft.so.0.1:1: symbols: y ",
                    args=["--build", build])
 
@@ -810,6 +1085,111 @@ class Symbols(LintCase):
         self.assertEqual(status, 0)
         self.check("build/release:1: symbols: holds no libweft.a",
                    args=["--require-build"])
+
+    def parts(self, changes, sources, *wanted):
+        """The good tree with changes, and a build of sources."""
+        self.write(changes)
+        self.build({path: '#pragma GCC visibility push(hidden)\n' + text
+                    for path, text in sources.items()})
+        self.check(*wanted)
+        self.write({path: GOOD.get(path) for path in changes})
+        shutil.rmtree(os.path.join(self.root, "build"))
+
+    def test_room_symbols(self):
+        pick, dump = "src/sched/pick.c", "src/obs/dump.c"
+        runq, vm = "src/queue/runq.c", "src/os/linux/vm.c"
+        uses = {**GOOD, pick: GOOD[pick] + "\nint wf_of_dump(void);\n"}
+        line = uses[pick].count("\n")
+        use = "int wf_of_dump(void); int wf_x(void) { return wf_of_dump(); }"
+        define = "int wf_of_dump(void) { return 1; }"
+        told = "room-symbols: wf_of_dump is of obs/dump.c, and sched/ "
+        self.parts({pick: uses[pick]}, {pick: use, dump: define},
+                   f"{pick}:{line}: {told}")
+        # Through an inline function of another file.
+        self.parts({}, {pick: use, dump: define}, f"{pick}:1: {told}")
+        # A public function, a variable, and an address are symbols too.
+        for code, name in (
+                ("int weft_y(void); int wf_x(void) { return weft_y(); }",
+                 "weft_y"),
+                ("extern int wf_y; int wf_x(void) { return wf_y; }", "wf_y"),
+                ("int wf_y(void); int (*wf_x)(void) = wf_y;", "wf_y")):
+            with self.subTest(code=code):
+                kind = "int weft_y(void) { return 1; }" if "weft" in name \
+                    else "int wf_y = 1;"
+                self.parts({}, {pick: code, dump: kind},
+                           f"{pick}:1: room-symbols: {name} is of ")
+        # A later room may need an earlier one.
+        self.parts({}, {pick: "int wf_z;", dump: use, runq: define})
+        self.parts({}, {pick: use, runq: define})
+        # queue/ and timer/ build alone.
+        self.parts({}, {runq: use, "src/timer/wheel.c": define},
+                   f"{runq}:1: room-symbols: wf_of_dump is of timer/wheel.c")
+        self.parts({}, {"src/timer/wheel.c": use, runq: define},
+                   "src/timer/wheel.c:1: room-symbols: wf_of_dump is of queue")
+        self.parts({}, {runq: use, vm: define})
+
+    def test_room_symbols_of_a_contract(self):
+        pick, dump = "src/sched/pick.c", "src/obs/dump.c"
+        runq, header = "src/queue/runq.c", "src/sched/dump.h"
+        use = "int wf_of_dump(void); int wf_x(void) { return wf_of_dump(); }"
+        define = "int wf_of_dump(void)\n{\n\treturn 1;\n}\n"
+        plain = h(header, "int wf_of_dump(void);")
+        marked = h(header, "int wf_of_dump(void);",
+                   "asks for more\n *\n * Contract: implemented in obs/.")
+        text = {dump: GOOD[dump] + define}
+        self.parts({**text, header: marked}, {pick: use, dump: define})
+        self.parts({**text, header: plain}, {pick: use, dump: define},
+                   f"{pick}:1: room-symbols: wf_of_dump is of obs/dump.c")
+        # The contract of a later room is not for an earlier one.
+        self.parts({**text, header: marked}, {runq: use, dump: define},
+                   f"{runq}:1: room-symbols: wf_of_dump is of sched/dump.h")
+
+    def test_cycles_by_symbol(self):
+        paths = ["src/queue/runq.c", "src/os/linux/vm.c", "src/obs/dump.c",
+                 "src/sched/pick.c"]
+
+        def circle(n):
+            """The first n files: each calls the next, the last the first."""
+            return {path: f"int wf_{i}(void); int wf_{(i + 1) % n}(void);"
+                    f"int wf_{i}(void) {{ return wf_{(i + 1) % n}(); }}"
+                    for i, path in enumerate(paths[:n])}
+
+        def cycles(sources, changes):
+            """The modules in a circle, as lint tells of them."""
+            self.write(changes)
+            self.build({path: "int wf_nowhere(void); int (*wf_fn)(void) "
+                        f"__attribute__((weak)) = wf_nowhere; {text}"
+                        for path, text in sources.items()})
+            _, lines = self.lint()
+            self.write({path: GOOD.get(path) for path in changes})
+            shutil.rmtree(os.path.join(self.root, "build"))
+            return [line.partition(": cycles: ")[2] for line in lines
+                    if ": cycles: " in line]
+        told = ["4 modules call each other in a circle, more than 3; cut it: "
+                "obs/dump os/linux/vm queue/runq sched/pick"]
+        self.assertEqual(cycles(circle(3), {}), [])
+        self.assertEqual(cycles(circle(4), {}), told)
+        # A call through a contract header leads to the header and ends there.
+        header = "src/sched/runq.h"
+        for name, wanted in (("wf_0", []), ("wf_x", told)):
+            text = h(header, f"int {name}(void);", "asks for more\n *\n"
+                     " * Contract: implemented in obs/.")
+            self.assertEqual(cycles(circle(4), {header: text}), wanted)
+
+    def test_room_symbols_needs_objects(self):
+        told = "build/release:1: room-symbols: holds libweft.a but no object "
+        self.build("int weft_x;")
+        self.check()
+        name = "build/release/src/CMakeFiles/weft_core.dir/sched/pick.c.o"
+        self.write({name: "no object\n"})
+        self.check(told)
+        self.write({name: None})
+        self.check(told)
+
+    def test_room_symbols_of_a_file_that_is_gone(self):
+        self.parts({}, {"src/sched/gone.c": "int wf_y(void); int wf_x(void) "
+                        "{ return wf_y(); }", "src/obs/dump.c":
+                        "int wf_y(void) { return 1; }"})
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/wait/sleep_test.c - what a sleeper looks like, how it tells whose
- * deadline has come, and what happens where no thread can be had for timers.
+ * tests/wait/sleep_test.c - what a sleeper looks like, which deadline ended the
+ * sleep, and what happens when the thread for timers cannot be made.
  *
- * That it sleeps, and as long as it should, is in tests/api/time_test.c.
+ * tests/api/time_test.c tests that it sleeps as long as it should.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include <errno.h>
 
 #include "fiber/fiber.h"
-#include "exec/foreign_pool.h"
+#include "sched/foreign.h"
 #include "stress/sched_kit.h"
 #include "support/os_faults.h"
 
@@ -111,7 +111,7 @@ static void spawn_and_join(weft_executor *e, int64_t ns, int *result)
 	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
 }
 
-/* If the thread was the last that held the home, it may take a moment. */
+/* The timer thread may be the last holder of the pool: allow a moment. */
 static void assert_nothing_left(void)
 {
 	weft_time give_up = weft_after(20 * WF_NS_PER_S);
@@ -124,26 +124,26 @@ static void assert_nothing_left(void)
 static void without_a_thread_it_does_not_sleep(void **state)
 {
 	weft_executor *e = weft_inline();
-	struct weft_rt *home;
+	struct weft_rt *pool;
 	int result[2];
 
 	(void)state;
-	assert_int_equal(wf_home_hold(&home), 0);
+	assert_int_equal(wf_foreign_pool_hold(&pool), 0);
 	os_faults_plan(OS_FAULTS_THREAD, 1, OS_FAULTS_FOREVER);
-	/* So long that it is not over before anybody looks for the thread. */
+	/* So long that the sleep cannot end before the thread is needed. */
 	spawn_and_join(e, 20 * WF_NS_PER_S, result);
 	assert_int_equal(result[0], -EAGAIN);
 	assert_int_equal(result[1], 0);
 	os_faults_repair();
-	/* The next who needs it has it. */
+	/* The next sleeper gets the thread. */
 	spawn_and_join(e, WF_NS_PER_MS, result);
 	assert_int_equal(result[0], 0);
 	assert_int_equal(result[1], 0);
-	wf_home_drop();
+	wf_foreign_pool_drop();
 	assert_nothing_left();
 }
 
-static void the_thread_goes_with_the_home(void **state)
+static void the_timer_thread_ends_with_the_foreign_pool(void **state)
 {
 	int result[2];
 
@@ -161,7 +161,7 @@ int main(void)
 		cmocka_unit_test(a_sleeper_can_be_seen),
 		cmocka_unit_test(it_tells_whose_deadline_came),
 		cmocka_unit_test(without_a_thread_it_does_not_sleep),
-		cmocka_unit_test(the_thread_goes_with_the_home),
+		cmocka_unit_test(the_timer_thread_ends_with_the_foreign_pool),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

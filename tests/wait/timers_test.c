@@ -14,7 +14,9 @@
 
 #include <errno.h>
 
+#include "idle/serve.h"
 #include "sched/runtime.h"
+#include "sched/serve.h"
 #include "sched/thread.h"
 #include "wait/timers.h"
 #include "stress/sched_kit.h"
@@ -24,7 +26,7 @@
 
 static struct wf_timers *timers_of(weft_rt *rt)
 {
-	return &rt->procs[0].timers;
+	return rt->procs[0].timers;
 }
 
 static weft_group never;
@@ -50,8 +52,8 @@ static void be_woken(int64_t ns)
 }
 
 /*
- * The same with a deadline soon after, until which its timer is set; when that
- * is.  If we are stopped for so long there is nothing to see: a little later.
+ * Be woken shortly before a deadline, so that the timer is still set.  Returns
+ * the deadline.  If we are stopped past it, try again with a later one.
  */
 static weft_time be_woken_soon(void)
 {
@@ -184,7 +186,7 @@ static void *goes_on_beside(void *arg)
 	return NULL;
 }
 
-static void one_that_is_too_early_is_set_again(void **state)
+static void a_timer_that_is_too_early_is_set_again(void **state)
 {
 	(void)state;
 	kit_play(goes_on, 1);
@@ -206,7 +208,7 @@ static void *computes(void *arg)
 	return NULL;
 }
 
-static void one_that_nobody_waits_for_goes(void **state)
+static void a_timer_without_a_wait_is_dropped(void **state)
 {
 	(void)state;
 	kit_play(computes, 1);
@@ -355,7 +357,7 @@ static void *fire_mixed(void *arg)
 	start_mixed(f);
 	for (int i = 0; i < MIXED; i++)
 		kit_expect(wf_load_rlx(&f[i]->timer.in) == &timers->wheel);
-	(void)wf_timers_fire(timers, common + WF_NS_PER_S, SIZE_MAX);
+	(void)wf_serve_timers(timers, common + WF_NS_PER_S, SIZE_MAX);
 	kit_expect(wf_timers_next(timers) == INT64_MAX);
 	for (int i = 0; i < MIXED; i++) {
 		kit_expect(wf_load_rlx(&f[i]->timer.in) == NULL);
@@ -375,7 +377,7 @@ static void play_mixed(int at, int nth)
 	kit_play(fire_mixed, 1);
 }
 
-static void dead_ones_hold_nobody_up(void **state)
+static void dead_timers_do_not_hold_up_live_ones(void **state)
 {
 	static const int at[] = { ALL_ALIVE, 0, 1, 63, 64, 65, 127, 128, 191,
 		MIXED - 1 };
@@ -388,9 +390,9 @@ static void dead_ones_hold_nobody_up(void **state)
 }
 
 /*
- * The first may be late by a 256th of its wait; who has come by then ends with
- * it, though the key of its timer is later.  False: it took so long that the
- * monitor may have seen to it.
+ * The first may be late by a 256th of its wait; a second fiber that is due by
+ * then ends with it, though the key of its timer is later.  False: it took so
+ * long that the monitor may have fired the timers.
  */
 static bool end_together(void)
 {
@@ -404,12 +406,12 @@ static bool end_together(void)
 	kit_expect(weft_go(crowd_main, &at) == 0);
 	kit_expect(weft_go(crowd_main, &later) == 0);
 	weft_yield();
-	key = wf_timers_next(&p->timers);
-	early = wf_timers_fire(&p->timers, at - 1, SIZE_MAX);
+	key = wf_timers_next(p->timers);
+	early = wf_serve_timers(p->timers, at - 1, SIZE_MAX);
 	while (weft_now() < later)
 		continue;
-	both = wf_timers_fire(&p->timers, later, SIZE_MAX) &&
-		wf_timers_next(&p->timers) == INT64_MAX;
+	both = wf_serve_timers(p->timers, later, SIZE_MAX) &&
+		wf_timers_next(p->timers) == INT64_MAX;
 	in_time = weft_now() < later + WF_NS_PER_MS / 2;
 	if (in_time) {
 		kit_expect(key > at && key <= at + 2 * slack_ns);
@@ -430,7 +432,7 @@ static void *together(void *arg)
 	return arg;
 }
 
-static void those_that_have_come_end_together(void **state)
+static void fibers_that_are_due_end_together(void **state)
 {
 	(void)state;
 	kit_play(together, 1);
@@ -463,14 +465,14 @@ static void *in_turn(void *arg)
 		weft_yield();
 	before = wf_load_rlx(&p->counters.offloads);
 	while (wf_load_rlx(&fired) < MANY) {
-		kit_expect(wf_proc_fire(p, at + WF_NS_PER_S));
+		kit_expect(wf_serve(p, at + WF_NS_PER_S));
 		weft_yield();
 	}
 	kit_expect(wf_load_rlx(&p->counters.offloads) == before);
 	return arg;
 }
 
-static void those_that_are_due_do_not_overflow(void **state)
+static void expired_timers_do_not_overflow_the_local_queue(void **state)
 {
 	(void)state;
 	kit_play(in_turn, 1);
@@ -489,14 +491,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wait_that_was_woken_leaves_its_timer),
 		cmocka_unit_test(an_earlier_deadline_moves_it),
-		cmocka_unit_test(one_that_is_too_early_is_set_again),
-		cmocka_unit_test(one_that_nobody_waits_for_goes),
+		cmocka_unit_test(a_timer_that_is_too_early_is_set_again),
+		cmocka_unit_test(a_timer_without_a_wait_is_dropped),
 		cmocka_unit_test(timers_of_ended_fibers_go_when_it_is_idle),
 		cmocka_unit_test(timers_need_not_be_empty_at_the_end),
 		cmocka_unit_test(all_that_are_due_fire),
-		cmocka_unit_test(dead_ones_hold_nobody_up),
-		cmocka_unit_test(those_that_are_due_do_not_overflow),
-		cmocka_unit_test(those_that_have_come_end_together),
+		cmocka_unit_test(dead_timers_do_not_hold_up_live_ones),
+		cmocka_unit_test(
+			expired_timers_do_not_overflow_the_local_queue),
+		cmocka_unit_test(fibers_that_are_due_end_together),
 	};
 
 	return cmocka_run_group_tests(tests, begin, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/wait/wait_inline_test.c - a wait that stands in a function of the
- * object's own ends as one by wf_wait does, and its caller, to whom it may
- * return by a jump, has its registers and its result.
+ * tests/wait/wait_inline_test.c - an inline wait in a function of an object
+ * ends as wf_wait does, and its caller, to which it may return by a jump, has
+ * its registers and its result.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,13 +32,14 @@ struct wait {
 static bool park_fast(struct wf_waiter *w)
 {
 	if (!wf_waiter_is_plain(w))
-		return wf_waiter_park(w);
-	return wf_waiter_park_plain(w) || wf_waiter_cut(w, WF_WAIT_PARKED);
+		return wf_waiter_publish(w);
+	return wf_waiter_publish_plain(w) ||
+		wf_waiter_cancel(w, WF_WAIT_SETTLED);
 }
 
 static bool commit(struct weft_awaiter *a, weft_fiber *f)
 {
-	struct wf_waiter *w = wf_waiter_of(a);
+	struct wf_waiter *w = (struct wf_waiter *)a;
 	struct wf_node *n = &((struct wait *)a)->node;
 	bool parked = false;
 
@@ -57,12 +58,14 @@ static bool commit(struct weft_awaiter *a, weft_fiber *f)
 
 wf_inline int wait_here(weft_time deadline)
 {
+	struct wf_thread *t = wf_enter();
 	struct wait w;
 	int err;
 
 	wf_node_open(&w.node, &w.w);
-	err = wf_wait_here(&w.w, commit, "test", &object, deadline);
-
+	err = wf_wait_inline(&t, &w.w, commit, "test", &object, deadline);
+	kit_expect(t == wf_here());
+	wf_leave(t);
 	wf_spin_lock(&object.lock);
 	wf_list_leave(&object.list, &w.node);
 	wf_spin_unlock(&object.lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/wait/wait_test.c - of all who would end a wait exactly one does, and
- * who waited learns which kind it was; who is claimed goes on only when it is
- * woken; a wait on several objects ends by one of them.
+ * tests/wait/wait_test.c - exactly one claimer ends a wait, and the waiter
+ * learns which kind it was; a claimed waiter goes on only when it is woken; a
+ * wait on several objects ends by one of them.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,8 @@
 #include "os/spin.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
-#include "wait/wait.h"
+#include "wait/cancel.h"
+#include "wait/wait_inline.h"
 #include "stress/sched_kit.h"
 
 enum { NODES = 3 };
@@ -57,7 +58,7 @@ static bool commit_one(struct weft_awaiter *a, weft_fiber *f)
 	during(w);
 	if (!w->refuse) {
 		wf_list_add(&object.list, n);
-		parked = wf_waiter_park(&w->w);
+		parked = wf_waiter_publish(&w->w);
 		if (!parked)
 			wf_list_remove(&object.list, n);
 	}
@@ -98,7 +99,7 @@ static void leave_all(struct wait *w)
 	kit_expect(object.list.first == NULL && object.list.last == NULL);
 }
 
-/* As a waker does it; NULL: nobody was there. */
+/* Claim the first waiter, as a waker does; NULL: there was none. */
 static struct wf_node *claim_first(void)
 {
 	struct wf_node *n;
@@ -170,11 +171,12 @@ static void the_list_keeps_its_order(void **state)
 }
 
 /* Waiters of threads that are not there. */
-static void claims_skip_who_has_given_up(void **state)
+static void claims_skip_waiters_that_gave_up(void **state)
 {
 	struct wf_waiter w[5] = { 0 };
 	struct wf_node node[5];
 	struct wf_list l = { 0 };
+	struct wf_claimed c;
 	struct wf_node *n;
 
 	(void)state;
@@ -189,21 +191,108 @@ static void claims_skip_who_has_given_up(void **state)
 	assert_ptr_equal(w[1].won, n);
 	assert_null(node[0].list);
 	check_list(&l, 3, (struct wf_node *[]){ &node[2], &node[3], &node[4] });
-	n = wf_list_claim_all(&l);
-	assert_ptr_equal(n, &node[3]);
-	assert_null(n->next);
+	wf_claimed_open(&c);
+	wf_list_claim_all(&l, &c);
+	assert_ptr_equal(c.others, &node[3]);
+	assert_null(node[3].next);
 	check_list(&l, 0, NULL);
 	assert_null(wf_list_claim(&l));
-	assert_null(wf_list_claim_all(&l));
-	/* All who are left, in their order. */
+	wf_claimed_open(&c);
+	wf_list_claim_all(&l, &c);
+	assert_null(c.others);
+	/* All waiters that are left, each once. */
 	for (int i = 0; i < 3; i++) {
 		w[i] = (struct wf_waiter){ 0 };
 		wf_list_add(&l, &node[i]);
 	}
-	n = wf_list_claim_all(&l);
-	for (int i = 0; i < 3; i++, n = n->next)
+	wf_list_claim_all(&l, &c);
+	n = c.others;
+	for (int i = 2; i >= 0; i--, n = n->next) {
 		assert_ptr_equal(n, &node[i]);
+		assert_ptr_equal(w[i].won, n);
+	}
 	assert_null(n);
+	assert_true(wf_batch_is_empty(&c.fibers));
+	wf_claimed_wake(&c);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(wf_load_rlx(&w[i].word), WF_WAITER_WOKEN);
+}
+
+/* ------------------------------------------------------------------------ */
+/* Fibers that are claimed together. */
+
+enum { MANY = 3 * WF_TRAIL_STEPS };
+
+static struct {
+	struct wf_spin lock;
+	struct wf_list list;	 /* by lock */
+	weft_fiber *order[MANY]; /* as they waited; by lock */
+	size_t waits, runs;	 /* by lock */
+} together;
+
+struct member {
+	struct wf_waiter w; /* must be first */
+	struct wf_node node;
+};
+
+static bool commit_member(struct weft_awaiter *a, weft_fiber *f)
+{
+	struct member *m = (struct member *)a;
+	bool waits;
+
+	wf_spin_lock(&together.lock);
+	wf_list_add(&together.list, &m->node);
+	waits = wf_waiter_publish(&m->w);
+	together.order[together.waits++] = f;
+	wf_spin_unlock(&together.lock);
+	return waits;
+}
+
+static void *wait_together(void *arg)
+{
+	struct member m;
+
+	wf_node_open(&m.node, &m.w);
+	kit_expect(wf_wait(&m.w, commit_member, "test", &together,
+			   WEFT_FOREVER) == 0);
+	wf_spin_lock(&together.lock);
+	kit_expect(together.order[together.runs++] == weft_self());
+	wf_spin_unlock(&together.lock);
+	return arg;
+}
+
+static void *claim_together(void *arg)
+{
+	struct wf_claimed c;
+	weft_fiber *f[MANY];
+
+	for (int i = 0; i < MANY; i++)
+		kit_expect(weft_spawn(&f[i], NULL, wait_together, NULL) == 0);
+	while (together.waits < MANY)
+		weft_yield();
+	wf_claimed_open(&c);
+	wf_spin_lock(&together.lock);
+	wf_list_claim_all(&together.list, &c);
+	wf_spin_unlock(&together.lock);
+	kit_expect(together.list.first == NULL);
+	kit_expect(c.fibers.count == MANY && c.others == NULL);
+	for (int i = 0; i < MANY; i++)
+		kit_expect(together.order[i]->ahead ==
+			(i + WF_TRAIL_STEPS < MANY
+					? together.order[i + WF_TRAIL_STEPS]
+					: NULL));
+	wf_claimed_wake(&c);
+	for (int i = 0; i < MANY; i++)
+		kit_expect(weft_join(f[i], NULL, WEFT_FOREVER) == 0);
+	kit_expect(together.runs == MANY);
+	return arg;
+}
+
+/* On one worker: they run in the order in which they waited. */
+static void fibers_claimed_together_keep_their_order(void **state)
+{
+	(void)state;
+	kit_play(claim_together, 1);
 }
 
 static void one_of_leave_and_disown_has_the_node(void **state)
@@ -272,7 +361,7 @@ static void a_thread_waits_on_several(void **state)
 		assert_ptr_equal(w.w.won, &w.node[0]);
 		leave_all(&w);
 	}
-	/* Disarmed in time, nobody can claim it. */
+	/* Disarmed in time: it cannot be claimed. */
 	w.during = NULL;
 	assert_int_equal(
 		wf_wait(&w.w, commit_several, "test", &object, WEFT_FOREVER),
@@ -380,7 +469,7 @@ static void a_deadline_and_a_wake_have_one_winner(void **state)
 static struct {
 	struct wait wait;
 	weft_time deadline;
-	bool firm;
+	bool shielded;
 	int err;
 } asleep;
 
@@ -390,8 +479,8 @@ static void *sleeper(void *arg)
 	weft_fiber *self = weft_self();
 
 	wf_node_open(&w->own, &w->w);
-	asleep.err = asleep.firm
-		? wf_wait_firm(&w->w, commit_one, "test", &object)
+	asleep.err = asleep.shielded
+		? wf_wait_shielded(&w->w, commit_one, "test", &object)
 		: wait_one(w, asleep.deadline);
 	kit_expect(w->w.fiber == self);
 	kit_expect(wf_load_rlx(&self->waits_for) == NULL);
@@ -402,7 +491,7 @@ static void *sleeper(void *arg)
 	return arg;
 }
 
-enum how { WOKEN, CANCELLED, TIMED_OUT, BOTH, FIRM, HOWS };
+enum how { WOKEN, CANCELLED, TIMED_OUT, BOTH, SHIELDED, HOWS };
 
 /* What ends it; what it must say. */
 static int end_it(weft_fiber *f, enum how how)
@@ -449,7 +538,7 @@ static void *ends_of_others(void *arg)
 		int wanted;
 
 		memset(&asleep, 0, sizeof(asleep));
-		asleep.firm = how == FIRM;
+		asleep.shielded = how == SHIELDED;
 		asleep.deadline = how == TIMED_OUT
 			? weft_after(2 * WF_NS_PER_MS)
 			: WEFT_FOREVER;
@@ -472,12 +561,12 @@ static void *ends_of_others(void *arg)
 
 static void cancel_now(struct wait *w)
 {
-	wf_cut_mark(w->w.fiber, WF_CUT_CANCELLED);
+	wf_cancel_mark(w->w.fiber, WF_CANCEL_SELF);
 }
 
 /*
- * It does not even try, and w is refused.  But who was just then stopped for
- * longer than its clock may lag does try; so it has several goes.
+ * A past deadline: commit is not called.  But a fiber that was stopped for
+ * longer than its clock may lag does commit; so it has several goes.
  */
 static bool past_is_past(struct wait *w)
 {
@@ -504,7 +593,7 @@ static void *ends_of_my_own(void *arg)
 	kit_expect(wait_one(&w, WEFT_NOW) == -ETIMEDOUT);
 	kit_expect(past_is_past(&w));
 	kit_expect(w.commits == 1);
-	/* Claimed while it is armed: nobody makes it ready. */
+	/* Claimed while it is armed: it goes on by itself. */
 	for (int i = 0; i < 2; i++) {
 		w = (struct wait){ .during = claim_now, .refuse = i };
 		kit_expect(wf_wait(&w.w, commit_several, "test", &object,
@@ -534,7 +623,7 @@ static void *ends_of_my_own(void *arg)
 			wait_one(&w, weft_after(WF_NS_PER_MS)) == -ETIMEDOUT);
 	while (w.commits == 1);
 	weft_shield(false);
-	kit_expect(wf_fiber_is_cut(self));
+	kit_expect(wf_fiber_is_canceled(self));
 	weft_rt_shutdown(rt);
 	kit_expect(wait_one(&w, WEFT_FOREVER) == -ECANCELED);
 	return NULL;
@@ -557,7 +646,7 @@ static void *not_found_by_shutdown(void *arg)
 	kit_expect(w.commits == 1);
 	kit_expect(wait_one(&w, WEFT_FOREVER) == -ECANCELED);
 	kit_expect(wait_one(&w, WEFT_FOREVER - 1) == -ECANCELED);
-	kit_expect(!wf_fiber_is_cut(weft_self()));
+	kit_expect(!wf_fiber_is_canceled(weft_self()));
 	wf_store_rlx(&rt->stopping, false);
 	w = (struct wait){ .refuse = true };
 	kit_expect(wait_one(&w, WEFT_FOREVER) == 1);
@@ -674,8 +763,8 @@ static void *spend(void *arg)
 	uint32_t before = t->budget;
 
 	kit_expect(before > 3);
-	wf_wait_not();
-	wf_wait_not();
+	wf_budget_spend();
+	wf_budget_spend();
 	kit_expect(t->budget == before - 2);
 	return arg;
 }
@@ -683,7 +772,7 @@ static void *spend(void *arg)
 static void not_to_wait_costs_one_of_the_budget(void **state)
 {
 	(void)state;
-	wf_wait_not(); /* nothing on a thread */
+	wf_budget_spend(); /* nothing on a thread */
 	kit_play(spend, 1);
 }
 
@@ -691,7 +780,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_list_keeps_its_order),
-		cmocka_unit_test(claims_skip_who_has_given_up),
+		cmocka_unit_test(claims_skip_waiters_that_gave_up),
+		cmocka_unit_test(fibers_claimed_together_keep_their_order),
 		cmocka_unit_test(one_of_leave_and_disown_has_the_node),
 		cmocka_unit_test(a_thread_gives_up_for_good),
 		cmocka_unit_test(a_thread_waits_on_several),

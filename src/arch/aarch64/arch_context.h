@@ -11,13 +11,13 @@
 #include "base/compiler.h"
 
 struct wf_context {
-	void *sp;		/* offsets 0 to 24 are known to the assembly */
+	void *sp;		/* the assembly knows offsets 0 to 24 */
 	void *pc;
 	void *fp;
 	void *bp;		/* x19 */
 };
 
-/* What a new stack holds for the entry code: words, and where entry is. */
+/* A new stack, for the entry code: its words, and the index of the entry. */
 #define WF_START_WORDS 2
 #define WF_START_ENTRY 0
 
@@ -32,7 +32,7 @@ struct wf_context {
 #define WF_CLOBBER_SVE
 #endif
 
-/* "hint 36" is `bti j', spelled so that every assembler knows it. */
+/* "hint 36" is `bti j', in a form that every assembler knows. */
 wf_inline void wf_context_switch(struct wf_context *from, struct wf_context *to)
 {
 	register struct wf_context *from_ __asm__("x0") = from;
@@ -60,7 +60,7 @@ wf_inline void wf_context_switch(struct wf_context *from, struct wf_context *to)
 		"v29", "v30", "v31" WF_CLOBBER_SVE, "cc", "memory");
 }
 
-/* A spin loop waits: leave the pipeline to a sibling thread. */
+/* In a spin loop: leave the pipeline to a sibling thread. */
 wf_inline void wf_cpu_relax(void)
 {
 	__asm__ volatile("isb" ::: "memory");

@@ -2,10 +2,10 @@
 /*
  * arch/aarch64/entry.S - the first frame of every fiber stack.
  *
- * Arrives by a jump with sp as wf_context_start left it.  An undefined return
- * address ends the unwind here; if frames were unwound up to here to end the
- * thread, wf_context_unwound is called (0x1b: by its distance, in four bytes).
- * `hint 36' is `bti j'.
+ * The switch jumps here, with sp as wf_context_start left it.  The undefined
+ * return address ends an unwind here.  If an unwind that ends the thread
+ * reaches this frame, the unwinder calls wf_context_unwound (0x1b: given by its
+ * distance, in four bytes).  `hint 36' is `bti j'.
  */
 	.text
 	.hidden	wf_context_unwound
@@ -23,7 +23,7 @@ wf_context_entry:
 	.cfi_endproc
 	.size	wf_context_entry, . - wf_context_entry
 
-/* For the linker: branches land on bti. */
+/* For the linker: indirect branches land on bti. */
 	.section .note.gnu.property, "a"
 	.p2align 3
 	.long	4, 16, 5

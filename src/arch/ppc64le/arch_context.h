@@ -2,9 +2,9 @@
 /*
  * arch/ppc64le/arch_context.h - the switch for ppc64le, ELFv2 ABI.
  *
- * Besides what every architecture saves: r2, the table of contents of the
- * module that was left, because r2 cannot be listed as clobbered.  r13 is the
- * thread pointer and stays with the thread, as do FPSCR and VSCR.
+ * It also saves r2, the table of contents of the module that it leaves, because
+ * r2 cannot be listed as clobbered.  r13 is the thread pointer and stays with
+ * the thread, as do FPSCR and VSCR.
  */
 #ifndef WF_ARCH_PPC64LE_ARCH_CONTEXT_H
 #define WF_ARCH_PPC64LE_ARCH_CONTEXT_H
@@ -12,18 +12,18 @@
 #include "base/compiler.h"
 
 struct wf_context {
-	void *sp;		/* offsets 0 to 32 are known to the assembly */
+	void *sp;		/* the assembly knows offsets 0 to 32 */
 	void *pc;
 	void *fp;
 	void *bp;		/* r30 */
 	void *toc;
 };
 
-/* What a new stack holds for the entry code: words, and where entry is. */
+/* A new stack, for the entry code: its words, and the index of the entry. */
 #define WF_START_WORDS 6
 #define WF_START_ENTRY 4
 
-/* Frames up to this size cannot step over a guard even if nothing probes. */
+/* Frames of this size or less cannot skip the guard, even without probes. */
 #define WF_ARCH_GUARD_BYTES 16384
 
 wf_inline void wf_context_switch(struct wf_context *from, struct wf_context *to)
@@ -65,7 +65,7 @@ wf_inline void wf_context_switch(struct wf_context *from, struct wf_context *to)
 		"cr7", "lr", "ctr", "xer", "memory");
 }
 
-/* A spin loop waits: low thread priority for a moment. */
+/* In a spin loop: lower the thread's priority for a moment. */
 wf_inline void wf_cpu_relax(void)
 {
 	__asm__ volatile("or 27, 27, 27" ::: "memory");

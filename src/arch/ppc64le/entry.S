@@ -2,10 +2,10 @@
 /*
  * arch/ppc64le/entry.S - the first frame of every fiber stack.
  *
- * Arrives by a jump with sp as wf_context_start left it.  The callee finds its
- * table of contents by r12.  An undefined return address ends the unwind here;
- * if frames were unwound up to here to end the thread, wf_context_unwound is
- * called (0x1b: by its distance, in four bytes).
+ * The switch jumps here, with sp as wf_context_start left it.  The callee finds
+ * its table of contents by r12.  The undefined return address ends an unwind
+ * here.  If an unwind that ends the thread reaches this frame, the unwinder
+ * calls wf_context_unwound (0x1b: given by its distance, in four bytes).
  */
 	.abiversion 2
 	.text

@@ -11,13 +11,13 @@
 #include "base/compiler.h"
 
 struct wf_context {
-	void *sp;		/* offsets 0 to 24 are known to the assembly */
+	void *sp;		/* the assembly knows offsets 0 to 24 */
 	void *pc;
 	void *fp;
 	void *bp;		/* s1 */
 };
 
-/* What a new stack holds for the entry code: words, and where entry is. */
+/* A new stack, for the entry code: its words, and the index of the entry. */
 #define WF_START_WORDS 2
 #define WF_START_ENTRY 0
 
@@ -62,7 +62,7 @@ wf_inline void wf_context_switch(struct wf_context *from, struct wf_context *to)
 		"fa5", "fa6", "fa7" WF_CLOBBER_VECTOR, "memory");
 }
 
-/* A spin loop waits.  `pause' is a hint of Zihintpause, elsewhere a fence. */
+/* In a spin loop.  `pause' is a hint of Zihintpause; without it, a fence. */
 wf_inline void wf_cpu_relax(void)
 {
 	__asm__ volatile(".4byte 0x0100000f" ::: "memory");

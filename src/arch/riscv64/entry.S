@@ -2,9 +2,10 @@
 /*
  * arch/riscv64/entry.S - the first frame of every fiber stack.
  *
- * Arrives by a jump with sp as wf_context_start left it.  An undefined return
- * address ends the unwind here; if frames were unwound up to here to end the
- * thread, wf_context_unwound is called (0x1b: by its distance, in four bytes).
+ * The switch jumps here, with sp as wf_context_start left it.  The undefined
+ * return address ends an unwind here.  If an unwind that ends the thread
+ * reaches this frame, the unwinder calls wf_context_unwound (0x1b: given by its
+ * distance, in four bytes).
  */
 	.text
 	.hidden	wf_context_unwound

@@ -12,17 +12,17 @@
 #include "base/compiler.h"
 
 struct wf_context {
-	void *sp;		/* offsets 0 to 24 are known to the assembly */
+	void *sp;		/* the assembly knows offsets 0 to 24 */
 	void *pc;
 	void *fp;
 	void *bp;		/* rbx */
 };
 
-/* What a new stack holds for the entry code: words, and where entry is. */
+/* A new stack, for the entry code: its words, and the index of the entry. */
 #define WF_START_WORDS 2
 #define WF_START_ENTRY 0
 
-/* Frames up to this size cannot step over a guard even if nothing probes. */
+/* Frames of this size or less cannot skip the guard, even without probes. */
 #define WF_ARCH_GUARD_BYTES 16384
 
 #ifdef __AVX512F__
@@ -59,7 +59,7 @@ wf_inline void wf_context_switch(struct wf_context *from, struct wf_context *to)
 		"st(5)", "st(6)", "st(7)" WF_CLOBBER_AVX512, "cc", "memory");
 }
 
-/* A spin loop waits: leave the pipeline to a sibling thread. */
+/* In a spin loop: leave the pipeline to a sibling thread. */
 wf_inline void wf_cpu_relax(void)
 {
 	__asm__ volatile("pause" ::: "memory");

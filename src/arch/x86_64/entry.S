@@ -2,9 +2,10 @@
 /*
  * arch/x86_64/entry.S - the first frame of every fiber stack.
  *
- * Arrives by a jump with sp as wf_context_start left it.  An undefined return
- * address ends the unwind here; if frames were unwound up to here to end the
- * thread, wf_context_unwound is called (0x1b: by its distance, in four bytes).
+ * The switch jumps here, with sp as wf_context_start left it.  The undefined
+ * return address ends an unwind here.  If an unwind that ends the thread
+ * reaches this frame, the unwinder calls wf_context_unwound (0x1b: given by its
+ * distance, in four bytes).
  */
 	.text
 	.hidden	wf_context_unwound
@@ -23,8 +24,8 @@ wf_context_entry:
 	.size	wf_context_entry, . - wf_context_entry
 
 /*
- * How functions marked wf_return_by_jump return; the name is the compiler's.
- * rcx holds no result.
+ * Functions marked wf_return_by_jump return through this; the compiler demands
+ * this name.  rcx never holds a result, so it may be used.
  */
 	.globl	__x86_return_thunk
 	.hidden	__x86_return_thunk
@@ -38,7 +39,10 @@ __x86_return_thunk:
 	.cfi_endproc
 	.size	__x86_return_thunk, . - __x86_return_thunk
 
-/* For the linker: branches land on endbr64 (IBT), no shadow stack (SHSTK). */
+/*
+ * For the linker: indirect branches land on endbr64 (IBT); no shadow stack
+ * (SHSTK).
+ */
 	.section .note.gnu.property, "a"
 	.p2align 3
 	.long	4, 16, 5

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/linux/alloc.c - small memory, from libc or what stands in for it.
+ * os/linux/alloc.c - small memory, from malloc.
  */
 #include "os/os.h"
 

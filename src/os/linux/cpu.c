@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/linux/cpu.c - how many CPUs are really ours.
+ * os/linux/cpu.c - how many CPUs this process may really use.
  *
  * The affinity mask says which CPUs we may run on; the CPU quota of our control
  * group, or of any group above it that we can see, says for how much of the
  * time.  Both versions of control groups are read.  A container often sees only
- * a part of the tree: what is mounted is the group `root', and our path is
- * counted from there; if it does not lie below, the mount point is our group.
+ * a part of the tree: the group `root' is mounted, and our path is relative to
+ * it; if our path does not lie below root, the mount point is our group.
  */
 #include "os/os.h"
 
@@ -64,7 +64,10 @@ int wf_os_thread_pin(unsigned nth)
 	return err;
 }
 
-/* The lines of a file under root, one at a time; done(line, arg) ends it. */
+/*
+ * Call done(line, arg) for each line of a file under root, until it returns
+ * true.
+ */
 static void for_each_line(const char *root, const char *name,
 	bool (*done)(char *line, void *arg), void *arg)
 {
@@ -89,11 +92,11 @@ static void for_each_line(const char *root, const char *name,
 struct cgroup {
 	bool v2;
 	char mount[PATH_MAX];
-	char root[PATH_MAX]; /* which group is mounted there */
-	char path[PATH_MAX]; /* our group, from the root of all */
+	char root[PATH_MAX]; /* the group that is mounted there */
+	char path[PATH_MAX]; /* our group, from the root of the whole tree */
 };
 
-/* Is word one of the comma-separated words of list? */
+/* Whether word is one of the comma-separated words of list. */
 static bool has_word(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -144,7 +147,7 @@ static bool find_mount(char *line, void *arg)
 	return false;
 }
 
-/* Read one number or two from dir/name; how many there were. */
+/* Read one number or two from dir/name; returns how many were read. */
 static int read_numbers(const char *root, const char *dir, const char *name,
 	long long *a, long long *b)
 {
@@ -169,7 +172,7 @@ static uint64_t quota_of(const char *root, const char *dir, bool v2)
 	long long quota = 0, period = 0, none;
 
 	if (v2) {
-		/* "max 100000" reads no number: there is no limit. */
+		/* "max 100000" gives no number: there is no limit. */
 		if (read_numbers(root, dir, "cpu.max", &quota, &period) != 2)
 			return 0;
 	} else {

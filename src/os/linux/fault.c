@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/linux/fault.c - being told of a bad access before the program ends.
+ * os/linux/fault.c - call a function on a bad access, before the program ends.
  *
  * The handler stays for the life of the process: a handler that was installed
- * after ours may call ours, so it can never safely go.  The code stays with it,
- * also when a plug-in that has it is unloaded (os/linux/pin.h).
+ * after ours may call ours, so ours can never be removed safely.  The code
+ * stays in memory with it, also when a plug-in that contains it is unloaded
+ * (os/linux/pin.h).
  */
 #include "os/os.h"
 
@@ -20,11 +21,14 @@
 #define WF_ALTSTACK_BYTES (64 * WF_KIB)
 
 static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool installed;		  /* by install_lock */
+static bool installed;		  /* under install_lock */
 static struct sigaction previous; /* written before ours is installed */
 static _Atomic(wf_os_fault_fn *) watcher;
 
-/* Let the default action, or the handler before us, end it. */
+/*
+ * Call the handler that was installed before, or let the default action end the
+ * program.
+ */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
 	if (previous.sa_flags & SA_SIGINFO) {
@@ -34,8 +38,9 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 		previous.sa_handler(sig);
 	} else {
 		/*
-		 * Return with no handler: the access faults again, fatally.
-		 * A signal that somebody sent must be sent again for that.
+		 * Return without a handler: the access faults again, and that
+		 * ends the program.  A signal that was sent must be sent again
+		 * for that.
 		 */
 		struct sigaction none = { .sa_handler = SIG_DFL };
 
@@ -48,10 +53,10 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 static void on_fault(int sig, siginfo_t *info, void *context)
 {
 	int saved = errno;
-	/* [pair: fault.watch] Sees what fn may look at. */
+	/* [pair: fault.watch] See the data that fn may use. */
 	wf_os_fault_fn *fn = wf_load_acq(&watcher);
 
-	/* One that was sent has no address. */
+	/* A signal that was sent has no address. */
 	if (fn != NULL && info->si_code > 0)
 		fn(info->si_addr);
 	errno = saved;
@@ -77,7 +82,7 @@ int wf_os_fault_watch(wf_os_fault_fn *fn)
 {
 	int err = 0;
 
-	/* [pair: fault.watch] Whatever was set up for fn is set up before. */
+	/* [pair: fault.watch] Show the data that fn may use. */
 	wf_store_rel(&watcher, fn);
 	pthread_mutex_lock(&install_lock);
 	if (!installed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/linux/futex.c - sleeping on a word.
+ * os/linux/futex.c - sleep on a word, and wake sleepers.
  */
 #include "os/os.h"
 
@@ -14,7 +14,10 @@
 #include "base/sanitize.h"
 #include "base/units.h"
 
-/* The bitset form takes an absolute deadline, so a wait can be restarted. */
+/*
+ * The bitset form takes an absolute deadline, so a wait can be restarted after
+ * a signal.
+ */
 int wf_os_futex_wait(
 	_Atomic(uint32_t) *word, uint32_t expected, int64_t deadline_ns)
 {
@@ -41,10 +44,10 @@ int wf_os_futex_wake(_Atomic(uint32_t) *word, unsigned n)
 {
 	long woken;
 
-	/* The kernel takes 0 for 1. */
+	/* The kernel treats 0 as 1. */
 	if (n == 0)
 		return 0;
-	/* The word's memory may be gone: then nobody sleeps on it. */
+	/* The word may be freed memory: then no thread sleeps on it. */
 	wf_valgrind_hush(true);
 	woken = syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG,
 		n > INT_MAX ? INT_MAX : (int)n);

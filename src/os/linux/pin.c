@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/linux/pin.c - the object that this code is in is opened once more, and
- * never closed.
+ * os/linux/pin.c - open the object that contains this code once more, and never
+ * close it.
  *
- * The loader's calls are weak symbols, which a static program may not have; it
- * cannot be unloaded.  And dlopen is looked up by name: linkers warn if a
- * static program mentions it.
+ * The loader's functions are weak symbols, because a static program may not
+ * have them; such a program cannot be unloaded.  dlopen is looked up by name,
+ * because linkers warn if a static program mentions it.
  */
 #include "os/linux/pin.h"
 

@@ -12,6 +12,9 @@ uint64_t wf_os_random(void)
 
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed))
 		return seed;
-	/* Early at boot there is none; time and address differ between runs. */
+	/*
+	 * Early at boot there is no randomness; time and address differ between
+	 * runs.
+	 */
 	return (uint64_t)wf_os_now_ns() ^ (uint64_t)(uintptr_t)&seed << 20;
 }

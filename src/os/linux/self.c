@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/linux/self.c - the thread's own word, and who asks for it at the end.
+ * os/linux/self.c - the thread's own word, and the watch for its end.
  *
- * A pthread key has the end of a thread told: its destructor runs, whatever
- * ended the thread, if the thread has stored something for the key.  It stores
- * it when its word is set for the first time.
+ * The destructor of a pthread key runs when a thread ends, whatever ended the
+ * thread, if the thread has stored a value for the key.  The thread stores one
+ * when its word is set for the first time.
  */
 #include "os/self.h"
 
@@ -28,7 +28,10 @@ static _Thread_local void *wf_os_self_word;
 
 void *wf_os_self(void)
 {
-	/* Not to be merged with another call: the thread may have changed. */
+	/*
+	 * Keeps the compiler from merging two calls: the thread may have
+	 * changed.
+	 */
 	__asm__ volatile("");
 	return wf_os_self_word;
 }
@@ -37,11 +40,11 @@ void *wf_os_self(void)
 /* The destructor of the key. */
 static void on_exit_of_thread(void *value)
 {
-	/* [pair: self.watch] Sees what fn may look at. */
+	/* [pair: self.watch] See the data that fn may use. */
 	wf_os_exit_fn *fn = wf_load_acq(&watcher);
 
 	(void)value;
-	/* Other destructors may still set the word. */
+	/* Destructors that run later may still set the word. */
 	is_watched = false;
 	if (wf_os_self_word != NULL)
 		fn();
@@ -59,14 +62,17 @@ int wf_os_exit_watch(wf_os_exit_fn *fn)
 	int err = 0;
 
 	pthread_mutex_lock(&watch_lock);
-	/* Relaxed: written by the lock. */
+	/* Relaxed: written under the lock. */
 	if (wf_load_rlx(&watcher) == NULL) {
 		err = wf_pin();
 		if (!err && pthread_key_create(&key, on_exit_of_thread) != 0)
 			err = -ENOMEM;
 	}
 	if (!err)
-		/* [pair: self.watch] With the key, and what fn looks at. */
+		/*
+		 * [pair: self.watch] Show the key, and the data that fn may
+		 * use.
+		 */
 		wf_store_rel(&watcher, fn);
 	pthread_mutex_unlock(&watch_lock);
 	return err;

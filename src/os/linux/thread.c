@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/linux/thread.c - threads that no stray signal disturbs.
+ * os/linux/thread.c - threads, with signals blocked.
  */
 #include "os/os.h"
 
@@ -29,8 +29,8 @@ static void *enter(void *p)
 }
 
 /*
- * A thread inherits the mask of its creator; so block everything here for as
- * long as it takes to create it, and nothing can arrive in between.
+ * A thread inherits the signal mask of its creator.  So block all signals while
+ * the thread is created; then none can arrive in it before it has its mask.
  */
 static int create_masked(pthread_t *id, size_t stack_bytes, struct start *start)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * os/linux/vm.c - pages: mapped, guarded, given back.
+ * os/linux/vm.c - pages: map them, guard them, give them back.
  *
- * Many spans go to the kernel in one process_madvise on ourselves; where that
+ * Many spans go to the kernel in one process_madvise on ourselves.  Where that
  * is refused (by older kernels, and under valgrind, which does not know the
- * call) one madvise each does the same for about 0.3 us more.
+ * call) one madvise for each span does it, for about 0.3 us more each.
  */
 #include "os/os.h"
 
@@ -35,7 +35,7 @@ int wf_os_vm_map(void **addr, size_t bytes)
 
 	if (p == MAP_FAILED)
 		return -errno;
-	/* Refused only where there are no huge pages to refuse. */
+	/* Fails only where there are no huge pages. */
 	(void)madvise(p, bytes, MADV_NOHUGEPAGE);
 	*addr = p;
 	return 0;
@@ -46,7 +46,7 @@ void wf_os_vm_unmap(void *addr, size_t bytes)
 	(void)munmap(addr, bytes);
 }
 
-/* All of them in one call; false if it was not done, or not done wholly. */
+/* Advise all spans in one call; false if that failed, or failed for some. */
 static bool advise_together(
 	const struct wf_os_span *spans, size_t n, int advice)
 {
@@ -81,8 +81,8 @@ static int advise(const struct wf_os_span *spans, size_t n, int advice)
 }
 
 /*
- * An emulator (qemu-user) may say yes to any advice and do nothing; there is
- * none of this number.
+ * An emulator (qemu-user) may accept any advice and do nothing.  It is detected
+ * by advice 9999, which does not exist.
  */
 static bool advice_is_heard(void)
 {

@@ -31,7 +31,7 @@
 	.endr
 	.endm
 
-	/* The same for v20 to v31; r11 is overwritten. */
+	/* Apply op to v20 to v31; r11 is overwritten. */
 	.macro	each_vector op, base, vrs
 	.irp	n, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
 	li	11, \vrs + 16 * (\n - 20)
