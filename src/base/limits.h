@@ -32,6 +32,7 @@
 #define WF_STACK_BATCH_MAX 2
 #define WF_LOCK_SPINS 1
 #define WF_HANDSHAKE_TRIES 2
+#define WF_SHUFFLE_MIN 2
 #define WF_JOIN_CALLS 16
 #define WF_MONITOR_IDLE_LOOKS 1
 #define WF_LOCAL_CAPACITY 4
@@ -70,6 +71,9 @@
  * was stopped.
  */
 #define WF_HANDSHAKE_TRIES 200
+
+/* A theft of this many tasks or more has both queues shuffled. */
+#define WF_SHUFFLE_MIN 32
 
 /*
  * How many children that have not started a joiner runs as calls, at most,

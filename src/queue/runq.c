@@ -142,6 +142,22 @@ size_t wf_runq_sift(struct wf_runq *q, wf_claim_fn *fresh)
 	return (size_t)(to - t);
 }
 
+void wf_runq_shuffle(struct wf_runq *q, struct wf_random *r)
+{
+	uint64_t h = wf_load_rlx(&q->head), t = wf_load_rlx(&q->tail);
+
+	/* Relaxed: the handshake that admits thieves publishes the stores. */
+	for (uint64_t n = t - h; n > 1; n--) {
+		uint64_t at = h + wf_random_below(r, (uint32_t)n);
+		_Atomic(wf_entry) *one = &q->slots[at & q->mask];
+		_Atomic(wf_entry) *last = &q->slots[(h + n - 1) & q->mask];
+		wf_entry e = wf_load_rlx(one);
+
+		wf_store_rlx(one, wf_load_rlx(last));
+		wf_store_rlx(last, e);
+	}
+}
+
 bool wf_runq_check(struct wf_runq *q)
 {
 	uint64_t h = wf_load_rlx(&q->head), t = wf_load_rlx(&q->tail);

@@ -26,7 +26,7 @@
  * two words at two times; a difference below 0 or above the capacity only means
  * that it looked too late, and its compare-and-swap would have failed.
  *
- * Entries are taken first in, first out.
+ * Entries are taken first in, first out, except after wf_runq_shuffle.
  *
  * Pushing costs no locked instruction, popping one.
  *
@@ -45,6 +45,7 @@
 
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/random.h"
 #include "os/lock.h"
 #include "queue/batch.h"
 #include "queue/entry.h"
@@ -199,6 +200,9 @@ size_t wf_runq_offload(struct wf_runq *q, wf_claim_fn *claim, size_t most,
  * keep their order.  Owner, with a full queue.  Returns how many are left.
  */
 size_t wf_runq_sift(struct wf_runq *q, wf_claim_fn *fresh);
+
+/* Put the entries into a random order.  Owner, while no other thread takes. */
+void wf_runq_shuffle(struct wf_runq *q, struct wf_random *r);
 
 /* Whether the invariants hold.  Only while no other thread is active. */
 bool wf_runq_check(struct wf_runq *q);

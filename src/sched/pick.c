@@ -9,6 +9,7 @@
 #include "os/os.h"
 #include "sched/handshake.h"
 #include "sched/serve.h"
+#include "sched/shuffle.h"
 #include "sched/submit.h"
 #include "sched/turn.h"
 #include "sched/yielders.h"
@@ -192,8 +193,9 @@ static int64_t plan(struct wf_proc *p, bool turned)
 }
 
 /*
- * A pick stops: a look, a turn of the global queue, or both; and yielders for
- * searchers.  early: it is a turn though none is due.
+ * A pick stops: a look, a turn of the global queue, or both; yielders for
+ * searchers; and a shuffle after a theft.  early: it is a turn though none is
+ * due.
  */
 static weft_task *look_or_turn(struct wf_proc *p, bool early)
 {
@@ -204,6 +206,8 @@ static weft_task *look_or_turn(struct wf_proc *p, bool early)
 	if (wf_load_rlx(&p->yielders.count) > 1 &&
 		wf_load_rlx(&p->group->searching) != 0 && wf_steal_allowed(p))
 		wf_yielders_spill(p);
+	if (wf_unlikely(wf_load_rlx(&p->to_shuffle)))
+		wf_shuffle(p);
 	if (turn || p->turn.of == WF_TURN_GLOBAL)
 		task = wf_turn_take(p);
 	if (task == NULL)

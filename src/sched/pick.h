@@ -20,14 +20,15 @@
  * a task becomes ready, or when the list of yielders or the full local queue in
  * which it waits is closed or moved.  It runs after at most
  *
- *	B = (S + 1) * (3 * L + 6 * R + 2 * G) * P
+ *	B = (S + 1) * (4 * L + 6 * R + 2 * G) * P
  *
  * picks of its group (wf_pick_bound), whatever is submitted later.  In the
- * slot: S.  In the local queue: the tasks before it, at most L; the yielders of
- * one round, at most R; and the global queue's turn, at most R.  In the global
- * queue, with at most R before it: the rest of the turns under way, a stop, and
- * the next turns.  A yielder: both, one after the other.  Each with S picks
- * from the slot before it.  In the lock-free mode add L to G (sched/turn.h).
+ * slot: S.  In the local queue: the tasks before it, at most L, or twice L if
+ * the queue is shuffled meanwhile (sched/shuffle.h); the yielders of one round,
+ * at most R; and the global queue's turn, at most R.  In the global queue, with
+ * at most R before it: the rest of the turns under way, a stop, and the next
+ * turns.  A yielder: both, one after the other.  Each with S picks from the
+ * slot before it.  In the lock-free mode add L to G (sched/turn.h).
  *
  * For each joinable fiber before it, L + G more.  Where fibers run their
  * children as calls, a fiber that has not started may wait for them as long as
@@ -54,7 +55,7 @@ static inline uint64_t wf_pick_bound(
 	const weft_config *c, uint64_t processors, uint64_t ready)
 {
 	return (c->lifo_budget + UINT64_C(1)) *
-		(UINT64_C(3) * c->local_capacity + 6 * ready +
+		(UINT64_C(4) * c->local_capacity + 6 * ready +
 			UINT64_C(2) * c->global_tick) *
 		processors;
 }

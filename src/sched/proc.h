@@ -114,6 +114,7 @@ struct wf_proc {
 	struct wf_stack_cache stacks;
 	uint32_t gave_way;		/* how often joiners did: life/join.c */
 	struct wf_turn turn;
+	uint64_t shuffled;		/* the queue's tail, when it last was */
 	struct wf_random random;
 	struct wf_timers *timers;	/* of fibers whose waits began here;
 					   fixed */
@@ -145,6 +146,7 @@ struct wf_proc {
 					   waker that cleared the sleeping
 					   bit */
 	_Atomic(int64_t) woken_ns;	/* when it was last woken */
+	_Atomic(bool) to_shuffle;	/* by a thief: see sched/shuffle.h */
 };
 
 /* Add to a counter.  Holder. */

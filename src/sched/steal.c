@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "os/os.h"
 #include "sched/pick.h"
+#include "sched/shuffle.h"
 #include "sched/turn.h"
 #include "sched/yielders.h"
 #include "sched/runtime.h"
@@ -40,6 +41,7 @@ static weft_task *steal_queue(
 		return NULL;
 	wf_bump(&p->counters.steals, 1);
 	wf_bump(&p->counters.stolen, moved);
+	wf_shuffle_mark(p, v, moved);
 	return wf_entry_redeem(e);
 }
 

@@ -123,6 +123,23 @@ static void half_rounded_down_is_taken_and_counted(void **state)
 	kit_close();
 }
 
+static void a_large_theft_marks_both_queues_for_a_shuffle(void **state)
+{
+	(void)state;
+	begin(2);
+	kit_fill(1, 2 * (WF_SHUFFLE_MIN - 1));
+	assert_non_null(wf_search_round(&search, false));
+	assert_false(wf_load_rlx(&kit.procs[0].to_shuffle));
+	assert_false(wf_load_rlx(&kit.procs[1].to_shuffle));
+	kit_empty(&kit.procs[0]);
+	kit_empty(&kit.procs[1]);
+	kit_fill(1, (size_t)(2 * WF_SHUFFLE_MIN));
+	assert_non_null(wf_search_round(&search, false));
+	assert_true(wf_load_rlx(&kit.procs[0].to_shuffle));
+	assert_true(wf_load_rlx(&kit.procs[1].to_shuffle));
+	kit_close();
+}
+
 /* ------------------------------------------------------------------------ */
 /* A lone task: in the queue, or in the slot. */
 
@@ -419,6 +436,7 @@ int main(void)
 		cmocka_unit_test(a_round_comes_to_every_victim),
 		cmocka_unit_test(the_order_differs_from_round_to_round),
 		cmocka_unit_test(half_rounded_down_is_taken_and_counted),
+		cmocka_unit_test(a_large_theft_marks_both_queues_for_a_shuffle),
 		cmocka_unit_test(a_lone_task_stays_with_a_holder_that_picks),
 		cmocka_unit_test(
 			a_task_in_the_slot_stays_with_a_holder_that_picks),

@@ -204,6 +204,25 @@ void handshake_two_thieves(void *arg)
 	end(3, 4);
 }
 
+/* The holder shuffles its queue after a theft, and thieves come again. */
+void handshake_shuffle(void *arg)
+{
+	struct wf_proc *p;
+
+	(void)arg;
+	kit_open(3, KIT_CAP);
+	fill(QUEUE, 4);
+	p = &stage.kit.proc[0];
+	wf_store_rlx(&p->push_flags, 0);
+	wf_store_rlx(&p->group->gate_open, true);
+	wf_store_rlx(&p->to_shuffle, true);
+	agenda_set(p, 1, 1);
+	kit_start(hold_two, NULL, "holder");
+	kit_start(rob_once, &stage.kit.proc[1], "thief");
+	kit_start(rob_once, &stage.kit.proc[2], "second thief");
+	end(3, 4);
+}
+
 /* ------------------------------------------------------------------------ */
 /* The slot, when the holder puts something into it. */
 

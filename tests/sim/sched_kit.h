@@ -395,6 +395,7 @@ void handshake_close_yielders(void *arg);
 void handshake_reopen(void *arg);
 void handshake_second_look(void *arg);
 void handshake_two_thieves(void *arg);
+void handshake_shuffle(void *arg);
 void slot_push(void *arg);
 void slot_displace(void *arg);
 

@@ -192,6 +192,7 @@ static const struct scenario table[] = {
 	SMALL("handshake/reopen", handshake_reopen),
 	SMALL("handshake/second-look", handshake_second_look),
 	SMALL("handshake/two-thieves", handshake_two_thieves),
+	SMALL("handshake/shuffle", handshake_shuffle),
 	SMALL("slot/push", slot_push),
 	SMALL("slot/displace", slot_displace),
 
