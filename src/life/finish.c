@@ -21,6 +21,8 @@ static void check_scopes(weft_fiber *f)
 wf_may_switch void wf_finish_user(weft_fiber *f)
 {
 	check_scopes(f);
+	if (wf_likely(f->keys == NULL))
+		return;
 	wf_keys_end(f);
 	check_scopes(f);
 }

@@ -17,16 +17,6 @@
  */
 wf_may_switch void wf_finish_user(weft_fiber *f);
 
-/* Give the descriptor of f, which is clean, back to a cache of rt. */
-static inline void wf_finish_give(
-	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
-{
-	uint32_t state = wf_load_rlx(&f->state);
-
-	wf_store_rlx(&f->state, state & WF_FIBER_USE);
-	wf_fiber_give(cache, &rt->fibers, f);
-}
-
 /* A foreign fiber has ended; its stack is given back. */
 void wf_finish_foreign(weft_fiber *f, void *result);
 

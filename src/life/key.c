@@ -134,8 +134,6 @@ static wf_may_switch bool destroy(weft_fiber *f)
 
 wf_may_switch void wf_keys_end(weft_fiber *f)
 {
-	if (f->keys == NULL)
-		return;
 	for (unsigned round = 0; round < WF_KEYS_ROUNDS; round++)
 		if (!destroy(f))
 			break;

@@ -11,8 +11,8 @@
 #include "fiber/fiber.h"
 
 /*
- * The function of f has returned, and f is the running fiber: call destructors
- * of its values, if it has any, and free them.
+ * The function of f, which has values, has returned, and f is still the running
+ * fiber: call the destructors of its values, and free them.
  */
 wf_may_switch void wf_keys_end(weft_fiber *f);
 

@@ -34,6 +34,16 @@ static inline void wf_count_end(struct wf_proc *p)
 	wf_store_rel(&p->counters.finished, n);
 }
 
+/* Give the descriptor of f, which is clean, back to a cache of rt. */
+static inline void wf_finish_give(
+	struct wf_fiber_cache *cache, struct weft_rt *rt, weft_fiber *f)
+{
+	uint32_t state = wf_load_rlx(&f->state);
+
+	wf_store_rlx(&f->state, state & WF_FIBER_USE);
+	wf_fiber_give(cache, &rt->fibers, f);
+}
+
 /*
  * f returned result into the loop.  A detached fiber that never waited only
  * gives its descriptor back.  Returns the thread that the caller is on

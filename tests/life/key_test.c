@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "fiber/fiber.h"
+#include "life/finish.h"
 #include "life/key.h"
 #include "stress/sched_kit.h"
 
@@ -99,7 +100,7 @@ static void an_array_is_made_and_freed(void **state)
 /* The end of a fiber that has no values. */
 static void *without(void *arg)
 {
-	wf_keys_end(weft_self());
+	wf_finish_user(weft_self());
 	kit_expect(weft_self()->keys == NULL);
 	return arg;
 }
