@@ -26,8 +26,8 @@ typedef struct weft_once {
 /*
  * Call fn(arg), unless a call with o has done so before.  If another fiber or
  * thread is in fn now, wait until fn has returned.  Cannot fail, and is not a
- * cancellation point.  fn may wait.  A call with o from within fn, or with fn
- * NULL before fn has run, is misuse: weft prints one line and aborts.
+ * cancellation point.  fn may wait.  A call with o from within fn, or with NULL
+ * for fn before fn has returned, is misuse: weft prints one line and aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  * Order:   everything fn did happens before the return.

@@ -536,7 +536,8 @@ void weft_chan_unref(weft_chan *c)
 	(void)wf_load_acq(&c->refs);
 	wf_assert(c->waiters[WF_CHAN_SEND].first == NULL &&
 			c->waiters[WF_CHAN_RECV].first == NULL,
-		"weft_chan %p: freed while a fiber or thread waits on it",
+		"weft_chan %p: the caller frees it while a fiber or thread "
+		"waits on it",
 		(void *)c);
 	wf_os_free(c);
 }

@@ -67,7 +67,9 @@ wf_may_switch void wf_leaver_wait(struct wf_leaver *l)
 	if (l->fiber == NULL)
 		(void)wf_cas_rlx(&l->state, &busy, WAITS);
 	else if (weft_suspend(&l->awaiter) < 0)
-		wf_assert(false, "a fiber that destroys an executor is none");
+		wf_assert(false, "weft_suspend failed in fiber %p, which "
+				 "destroys an executor",
+			(void *)l->fiber);
 	/* [pair: leaver.state] All that ran on the executor is seen. */
 	while (wf_load_acq(&l->state) != TOLD)
 		(void)wf_os_futex_wait(&l->state, WAITS, INT64_MAX);

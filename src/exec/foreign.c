@@ -64,7 +64,7 @@ static void base(void *arg)
 	v->san_left = &v->stack->san;
 	wf_san_leave_for_good(v->below);
 	wf_context_switch(&nowhere, &v->own);
-	wf_assert(false, "a fiber that has ended runs");
+	wf_assert(false, "a thread resumed a fiber that had ended");
 }
 
 /* f runs for the first time: a stack for it. */
@@ -255,7 +255,7 @@ void wf_foreign_ready(weft_fiber *f, weft_hint hint)
 	wf_store_rlx(&f->ready_us, WF_READY_UNKNOWN);
 	err = submit(f, hint);
 	wf_assert(!err,
-		"executor %p refused (%d) to run fiber %p, which waits there",
+		"executor %p refused (%d) to run fiber %p, which is ready",
 		(void *)e, err, (void *)f);
 }
 

@@ -14,7 +14,7 @@
 static void check_scopes(weft_fiber *f)
 {
 	wf_assert(f->scopes == NULL,
-		"fiber %p ended with scope %p, its own, still open", (void *)f,
+		"fiber %p ended while its scope %p was still open", (void *)f,
 		(void *)f->scopes);
 }
 

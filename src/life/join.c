@@ -67,7 +67,7 @@ bool wf_join_enlist(weft_fiber *f, struct wf_node *n)
 	f->joiner = n;
 	do {
 		wf_assert(!(seen & WF_FIBER_JOINED),
-			"fiber %p is joined by two at once", (void *)f);
+			"two callers join fiber %p at once", (void *)f);
 		if (seen & WF_FIBER_DONE)
 			return !wf_join_look(f);
 		/* [pair: fiber.done] The fiber that ends sees the node. */
@@ -228,7 +228,7 @@ static int wait_for(weft_fiber *f, weft_time deadline)
 static void check_handle(weft_fiber *f, uint32_t state, const char *call)
 {
 	wf_assert((state & WF_FIBER_LIVE) && !(state & WF_FIBER_DETACHED),
-		"weft_%s: fiber %p was joined or detached before", call,
+		"weft_%s: a caller joined or detached fiber %p before", call,
 		(void *)f);
 }
 

@@ -505,7 +505,8 @@ static void check_close(weft_fiber *f, struct wf_scope *s)
 		"weft_scope_close: scope %p is not open in this fiber",
 		(void *)s);
 	wf_assert(f->scopes == s,
-		"weft_scope_close: scope %p is closed before %p, opened in it",
+		"weft_scope_close: the caller closes scope %p before scope %p, "
+		"which it opened later",
 		(void *)s, (void *)f->scopes);
 }
 

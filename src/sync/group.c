@@ -104,7 +104,8 @@ static void lower(weft_group *g, uint64_t by)
 	uint64_t old = wf_sub_rel(word_of(g), by * WF_GROUP_ONE);
 
 	wf_assert(old / WF_GROUP_ONE >= by,
-		"weft_group %p: the count went below zero", (void *)g);
+		"weft_group %p: the caller lowers the count below zero",
+		(void *)g);
 	if (wf_unlikely(old / WF_GROUP_ONE == by && (old & WF_GROUP_WAITERS)))
 		drain(g);
 }
@@ -115,16 +116,19 @@ void weft_group_add(weft_group *g, int64_t n)
 
 	if (n < 0) {
 		wf_assert(n >= -WF_GROUP_COUNT_MAX,
-			"weft_group_add: %lld is too much", (long long)n);
+			"weft_group_add: the caller adds %lld, out of range",
+			(long long)n);
 		lower(g, (uint64_t)-n);
 		return;
 	}
-	wf_assert(n <= WF_GROUP_COUNT_MAX, "weft_group_add: %lld is too much",
+	wf_assert(n <= WF_GROUP_COUNT_MAX,
+		"weft_group_add: the caller adds %lld, out of range",
 		(long long)n);
 	old = wf_add_rlx(word_of(g), (uint64_t)n * WF_GROUP_ONE);
 	wf_assert(old / WF_GROUP_ONE + (uint64_t)n <=
 			(uint64_t)WF_GROUP_COUNT_MAX,
-		"weft_group %p: the count is too large", (void *)g);
+		"weft_group %p: the caller makes the count too large",
+		(void *)g);
 }
 
 void weft_group_done(weft_group *g)

@@ -252,7 +252,7 @@ static wf_noinline wf_may_switch int lock_slow(
 		if (deadline <= WEFT_NOW)
 			return -ETIMEDOUT;
 		wf_assert(deadline != WEFT_FOREVER || !has_it(m),
-			"weft_mutex %p: locked by its holder",
+			"weft_mutex %p: its holder locks it again",
 			(void *)m);
 		if (s.since_ns == 0)
 			s.since_ns = wf_os_now_ns();
@@ -354,7 +354,8 @@ static wf_noinline void unlock_slow(weft_mutex *m, uint64_t seen)
 	int64_t now_ns = seen & WF_MUTEX_HANDOFF ? wf_os_now_ns() : INT64_MAX;
 
 	wf_assert(seen & WF_MUTEX_LOCKED,
-		"weft_mutex %p: unlocked, but nobody has it", (void *)m);
+		"weft_mutex %p: the caller unlocks it, but it is not locked",
+		(void *)m);
 	do {
 		seen = wf_bit_lock(word_of(m));
 		if (first_of(seen) == NULL || (seen & WF_MUTEX_WOKEN)) {
@@ -377,8 +378,10 @@ static inline void release(weft_mutex *m)
 /* Unlock by a plain thread, or by a fiber that is not the holder. */
 static wf_noinline void unlock_checked(weft_mutex *m)
 {
-	wf_assert(has_it(m), "weft_mutex %p: unlocked, but %s has it",
-		(void *)m, wf_load_rlx(owner_of(m)) ? "another" : "nobody");
+	wf_assert(has_it(m), "weft_mutex %p: the caller unlocks it, but %s",
+		(void *)m,
+		wf_load_rlx(owner_of(m)) ? "another fiber or thread holds it"
+					 : "it is not locked");
 	release(m);
 }
 
@@ -399,7 +402,8 @@ void wf_mutex_unlock_for(weft_mutex *m, weft_fiber *owner)
 {
 	wf_assert(
 		wf_owner_same(wf_load_rlx(owner_of(m)), wf_owner(owner, NULL)),
-		"weft_mutex %p: a waiter on a cond is not its holder",
+		"weft_mutex %p: the caller waits on a cond, but does not hold "
+		"the mutex",
 		(void *)m);
 	release(m);
 }

@@ -81,7 +81,8 @@ static void finish(weft_once *o)
 	for (; n != NULL; n = next) {
 		bool won = wf_waiter_claim(n);
 
-		wf_assert(won, "weft_once %p: a waiter is gone", (void *)o);
+		wf_assert(won, "weft_once %p: another waker claimed a waiter",
+			(void *)o);
 		next = n->next;
 		wf_claimed_add(&claimed, n);
 	}
@@ -106,7 +107,7 @@ static wf_noinline wf_may_switch void do_slow(
 	struct once_waiter w;
 	int err = 1;
 
-	wf_assert(fn != NULL, "weft_once %p: called without a function",
+	wf_assert(fn != NULL, "weft_once %p: the caller passes no function",
 		(void *)o);
 	(void)wf_enter();
 	if (begin(o)) {
@@ -118,7 +119,8 @@ static wf_noinline wf_may_switch void do_slow(
 		return;
 	}
 	wf_assert(!wf_owner_same(wf_load_rlx(owner_of(o)), wf_owner_runs()),
-		"weft_once %p: called again from its own function", (void *)o);
+		"weft_once %p: its function calls weft_once_do on it again",
+		(void *)o);
 	w.once = o;
 	wf_node_open(&w.node, &w.w);
 	/* [pair: bit.word] See all that fn did. */

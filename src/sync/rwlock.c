@@ -165,7 +165,7 @@ static wf_noinline wf_may_switch int lock_slow(
 	s.mode = mode;
 	wf_node_open(&s.node, &s.w);
 	wf_assert(deadline != WEFT_FOREVER || !writes(l),
-		"weft_rwlock %p: locked by its writer", (void *)l);
+		"weft_rwlock %p: its writer locks it again", (void *)l);
 	err = shielded ? wf_wait_shielded(&s.w, commit, "rwlock", l)
 		       : wf_wait(&s.w, commit, "rwlock", l, deadline);
 	return err < 0 ? give_up(l, &s, err) : 0;
@@ -256,7 +256,8 @@ void weft_rwlock_rdunlock(weft_rwlock *l)
 
 	do {
 		wf_assert(seen >= WF_RW_READER,
-			"weft_rwlock %p: unlocked, but nobody reads",
+			"weft_rwlock %p: the caller ends a read, but there "
+			"is no reader",
 			(void *)l);
 		if (seen & (WF_BIT_LOCK | WF_RW_QUEUED)) {
 			unlock_slow(l, READ, WRITE);
@@ -270,7 +271,9 @@ void weft_rwlock_wrunlock(weft_rwlock *l)
 {
 	uint64_t seen = WF_RW_WRITER;
 
-	wf_assert(writes(l), "weft_rwlock %p: unlocked by who does not write",
+	wf_assert(writes(l),
+		"weft_rwlock %p: the caller ends a write, but is not the "
+		"writer",
 		(void *)l);
 	wf_store_rlx(owner_of(l), 0);
 	/* [pair: rwlock.word] Show all we did; our last access. */

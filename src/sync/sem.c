@@ -116,7 +116,7 @@ int weft_sem_acquire(weft_sem *s, weft_time deadline)
 static void check(weft_sem *s, uint64_t seen, uint32_t more)
 {
 	wf_assert(seen / WF_SEM_ONE + more <= UINT32_MAX,
-		"weft_sem %p: it has too many permits", (void *)s);
+		"weft_sem %p: the caller adds too many permits", (void *)s);
 }
 
 static wf_noinline void release_slow(weft_sem *s, uint32_t n)

@@ -649,15 +649,15 @@ static void misuse_ends_in_one_clear_line(void **state)
 		void (*fn)(void *);
 		const char *says;
 	} wrong[] = {
-		{ unlock_free, "nobody has it" },
-		{ unlock_twice, "nobody has it" },
-		{ fiber_unlocks_free, "nobody has it" },
-		{ unlock_of_another_thread, "another has it" },
-		{ fiber_unlocks_anothers, "another has it" },
-		{ thread_unlocks_a_fibers, "another has it" },
-		{ fiber_unlocks_a_threads, "another has it" },
-		{ relock, "locked by its holder" },
-		{ fiber_relocks, "locked by its holder" },
+		{ unlock_free, "but it is not locked" },
+		{ unlock_twice, "but it is not locked" },
+		{ fiber_unlocks_free, "but it is not locked" },
+		{ unlock_of_another_thread, "another fiber or thread" },
+		{ fiber_unlocks_anothers, "another fiber or thread holds it" },
+		{ thread_unlocks_a_fibers, "another fiber or thread holds it" },
+		{ fiber_unlocks_a_threads, "another fiber or thread holds it" },
+		{ relock, "its holder locks it again" },
+		{ fiber_relocks, "its holder locks it again" },
 	};
 	struct child c;
 

@@ -218,7 +218,7 @@ static void nothing(void *o)
 	(void)o;
 }
 
-/* NULL is misuse only while there is something to call. */
+/* A caller may pass NULL once the function has returned. */
 static void no_function_is_needed_afterwards(void **state)
 {
 	weft_once o = { 0 };
@@ -234,9 +234,9 @@ static void misuse_ends_in_one_clear_line(void **state)
 		void (*call)(void *);
 		const char *says;
 	} wrong[] = {
-		{ call_again_on_thread, "its own function" },
-		{ call_again_in_fiber, "its own function" },
-		{ call_null, "without a function" },
+		{ call_again_on_thread, "its function calls weft_once_do" },
+		{ call_again_in_fiber, "its function calls weft_once_do" },
+		{ call_null, "passes no function" },
 	};
 	struct child c;
 

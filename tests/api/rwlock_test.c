@@ -565,15 +565,15 @@ static void misuse_ends_in_one_clear_line(void **state)
 		void (*fn)(void *);
 		const char *says;
 	} wrong[] = {
-		{ rdunlock_free, "nobody reads" },
-		{ rdunlock_twice, "nobody reads" },
-		{ rdunlock_written, "nobody reads" },
-		{ wrunlock_free, "does not write" },
-		{ wrunlock_read, "does not write" },
-		{ wrunlock_by_another, "does not write" },
-		{ relock_to_write, "locked by its writer" },
-		{ relock_to_read, "locked by its writer" },
-		{ relock_in_fiber, "locked by its writer" },
+		{ rdunlock_free, "there is no reader" },
+		{ rdunlock_twice, "there is no reader" },
+		{ rdunlock_written, "there is no reader" },
+		{ wrunlock_free, "is not the writer" },
+		{ wrunlock_read, "is not the writer" },
+		{ wrunlock_by_another, "is not the writer" },
+		{ relock_to_write, "its writer locks it again" },
+		{ relock_to_read, "its writer locks it again" },
+		{ relock_in_fiber, "its writer locks it again" },
 	};
 	struct child c;
 

@@ -558,7 +558,7 @@ static void misuse_is_one_line(void **state)
 
 	(void)state;
 	assert_ends(close_twice, "not open in this fiber");
-	assert_ends(close_in_wrong_order, "closed before");
+	assert_ends(close_in_wrong_order, "closes scope");
 	assert_ends(close_by_another, "not open in this fiber");
 	assert_ends(leave_open, "still open");
 	assert_ends(member_leaves_open, "still open");
