@@ -45,7 +45,6 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "base/units.h"
 #include "os/spin.h"
 #include "wait/wait.h"
 
@@ -60,8 +59,8 @@
  */
 #define WF_MUTEX_LOOKS 4
 
-/* A waiter that has waited for so long has the mutex handed over. */
-#define WF_MUTEX_PATIENCE_NS WF_NS_PER_MS
+/* A waiter that has waited for 1 ms has the mutex handed over. */
+#define WF_MUTEX_PATIENCE_NS ((int64_t)1000000)
 
 struct mutex_waiter {
 	struct wf_waiter w;	     /* must be first */
