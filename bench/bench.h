@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench/bench.h - a bench: what is measured, and how.
+ * bench/bench.h - one measured operation, and how it is measured.
  *
  * A bench repeats its operation and reports how long that took: a floor
  * (bench/floors.c) by `run', a workload (bench/workloads.h) by `measure', which

@@ -3,8 +3,8 @@
  * bench/timers.c - fibers that sleep, and deadlines that never come.
  *
  * timers: all fibers are spawned and wait for an event; then each sleeps for a
- * random time.  The same fibers do that twice, so that their stacks are warm
- * the second time; the line of the table shows that second time.  CPU time
+ * random time.  Each fiber sleeps twice, so that its stack is warm the second
+ * time; the line of the table shows that second time.  CPU time
  * counts from the release until the last fiber has woken: it contains neither
  * spawning nor ending.  The lateness of a fiber counts from when it itself fell
  * asleep.  Each fiber keeps that time and the length of its sleep in its own

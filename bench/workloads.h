@@ -94,7 +94,7 @@ struct bench_load {
 					 * NULL */
 	const char *what;		/* one operation, described */
 	int (*run)(struct bench_job *j);
-	/* The same user code as plain calls; or NULL. */
+	/* Runs the user code of the workload as plain calls; or NULL. */
 	int (*plain)(struct bench_job *j);
 	unsigned needs;			/* BENCH_YIELD, ... */
 	unsigned workers[BENCH_WORKERS];	/* 0: no more */

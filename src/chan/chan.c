@@ -293,8 +293,8 @@ static bool commit_recv(struct weft_awaiter *a, weft_fiber *f)
 }
 
 /*
- * A call that did not succeed at once.  What is needed after the wait is kept
- * in x, not in registers that would have to be saved.
+ * A call that did not succeed at once.  x keeps the values that the call needs
+ * after the wait: registers would have to be saved.
  */
 wf_inline int transfer_later(
 	weft_chan *c, enum wf_side side, void *value, weft_time deadline)

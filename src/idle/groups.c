@@ -55,7 +55,7 @@ static weft_task *search_group(struct wf_proc *p, struct wf_group *g)
 
 	if (wf_may_take_global(p, g))
 		task = wf_grab_share(p, g, false);
-	/* A dead ticket may have come first: what came with it is enough. */
+	/* NULL for a dead ticket: the tasks that came behind it are enough. */
 	for (uint32_t i = 0; task == NULL && i < g->count; i++) {
 		task = steal_far(p, &g->procs[i]);
 		if (wf_runq_len(&p->runq) != 0)

@@ -46,7 +46,7 @@ struct wf_tuning {
 
 	/*
 	 * Pauses after the system has refused a thread, the first and the
-	 * longest.  Too long: what is awake does the work alone.
+	 * longest.  Too long: the processors that are awake work alone.
 	 */
 	int64_t ask_min_ns;
 	int64_t ask_max_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/api/policy_test.c - policies as words: what is accepted, what is
- * refused and why, and that printing one gives the words that make it.
+ * tests/api/policy_test.c - policies as words: which words are accepted,
+ * which are refused and why, and that a printed policy can be read again.
  *
  * executor_policies_test.c and tests/stress/exec_policy_test.c run them.
  */

@@ -141,8 +141,8 @@ static void compare_and_swap_weakly(void **state)
 
 /*
  * Message passing.  The message is a plain variable, so ThreadSanitizer also
- * says whether the orders are enough; what goes with the fences, which it does
- * not follow, is atomic.
+ * says whether the orders are enough.  It does not follow fences, so the
+ * message that goes with a fence is atomic.
  */
 #define MESSAGES 5000
 

@@ -97,7 +97,7 @@ static void fiber_main(void *arg)
 	finish(p);
 }
 
-/* Valgrind allows this only to who is on the stack. */
+/* Valgrind allows this only to code that runs on the stack. */
 static void fill(char *low)
 {
 	if (!wf_on_valgrind())

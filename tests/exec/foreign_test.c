@@ -330,8 +330,8 @@ static void children_are_where_their_parents_are(void **state)
 	kit_settle();
 }
 
-/* The same where each submit runs: the end of one is the go of another. */
-static void whoever_is_woken_may_run_inside(void **state)
+/* Each submit runs the fiber at once: one fiber ends inside another's go. */
+static void a_woken_fiber_may_run_inside(void **state)
 {
 	struct shelf shelf = shelf_make();
 	weft_fiber *f = NULL;
@@ -579,7 +579,7 @@ int main(void)
 		cmocka_unit_test(next_is_submitted_as_next),
 		cmocka_unit_test(errors_are_told),
 		cmocka_unit_test(children_are_where_their_parents_are),
-		cmocka_unit_test(whoever_is_woken_may_run_inside),
+		cmocka_unit_test(a_woken_fiber_may_run_inside),
 		cmocka_unit_test(a_commit_may_run_others),
 		cmocka_unit_test(each_resume_may_be_on_another_thread),
 		cmocka_unit_test(a_worker_may_be_the_host),

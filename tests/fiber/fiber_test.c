@@ -325,7 +325,7 @@ static void wait_once(struct waits *w, bool gives_up)
 	/* [pair: test.wait] The wait, and that the last one is over. */
 	wf_store_rel(&w->wait, wait);
 	w->saved = wait;
-	/* [pair: fiber.wake] Who must make it runnable sees saved. */
+	/* [pair: fiber.wake] The winner, which wakes it, sees saved. */
 	mine = gives_up
 		? wf_cas_rlx(&fiber.wait, &seen, wait & -WF_WAIT_EPOCH)
 		: wf_cas_rel(&fiber.wait, &seen, wait | WF_WAIT_SETTLED);

@@ -238,7 +238,7 @@ static void no_memory_is_null_and_no_loss(void **state)
 			assert_int_equal(promised(), before);
 			assert_int_equal(cached(&cache[0]), 0);
 		}
-		/* Repaired: what was refused is there, and not carved twice. */
+		/* Repaired: the refused ones come, and none is carved twice. */
 		os_faults_repair();
 		got += take_until_refused(f + got, 3 * WF_FIBER_BATCH - got);
 		assert_int_equal(got, 3 * WF_FIBER_BATCH);
@@ -403,7 +403,7 @@ static void units_free_for_long_are_given_back(void **state)
 		expect_given_back();
 		/* Nothing is left to do. */
 		assert_true(wf_fiber_pool_next_trim(&pool) == INT64_MAX);
-		/* What comes now is as good as new, and there are not more. */
+		/* The next descriptors are like new, and there are not more. */
 		take_burst();
 		assert_true(carved() <= before + 4 * WF_FIBER_BATCH);
 		for (size_t i = 0; i < BURST; i++)

@@ -284,7 +284,7 @@ static void it_ends_when_the_runtime_does(void **state)
 	wf_store_rlx(&kit.rt.quit, true);
 	assert_null(wf_idle(&kit.threads[1]));
 	assert_int_equal(wf_load_rlx(&p->counters.parks), 0);
-	/* What was accepted is run before. */
+	/* Tasks that were accepted are run before. */
 	kit_run(1);
 	kit_inject(0, 1);
 	assert_non_null(wf_idle(&kit.threads[1]));

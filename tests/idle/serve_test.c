@@ -90,7 +90,7 @@ static void waits_end_when_their_time_has_come(void **state)
 	kit_play(serve_at_the_deadline, 1);
 }
 
-/* What does not fit waits for the next step; but some fire in any case. */
+/* Timers that do not fit wait for the next step; some fire in any case. */
 static void *serve_many(void *arg)
 {
 	struct wf_proc *p = start(MANY);

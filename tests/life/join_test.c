@@ -55,7 +55,7 @@ static bool is_call(const weft_fiber_attr *attr, void *(*fn)(void *), void *arg)
 	return calls() != before;
 }
 
-/* The same for the first child after the joiner gave way: see life/join.c. */
+/* is_call, for the first child after the joiner gave way: see life/join.c. */
 static bool is_first_call(
 	const weft_fiber_attr *attr, void *(*fn)(void *), void *arg)
 {

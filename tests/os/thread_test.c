@@ -23,7 +23,7 @@
 
 #define IN_TURN 1000
 
-/* What can fail, and what must be even afterwards. */
+/* The calls that can fail, and the count that must be even afterwards. */
 static int create_fails_with, created;
 static bool alloc_fails;
 static _Atomic(int) in_use;

@@ -9,10 +9,10 @@
  * The bound.  Let a task be pushed into an inbox in which n tasks wait.  They
  * are ahead of it, and nothing else ever is: chains are never joined.  In a
  * round each processor takes once, from its own inbox, or from another if that
- * is empty.  Whoever has the task's chain takes at least one task off its front
- * in its turn, unless another has taken the chain, and one task off its front,
- * before it.  So the task is taken in at most n + 1 rounds, and fewer than
- * (n + 1) * processors * max others go first.
+ * is empty.  The processor that has the task's chain takes at least one task
+ * off its front in its turn, unless another processor has taken the chain, and
+ * one task off its front, before it.  So the task is taken in at most n + 1
+ * rounds, and fewer than (n + 1) * processors * max others go first.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -192,7 +192,7 @@ static void a_take_appends_to_what_the_taker_has(void **state)
 	wf_batch_add(&batch, &tasks[2]);
 	wf_inbox_push(&inbox, &batch);
 	wf_batch_add(&batch, &tasks[0]);
-	/* Who has no room leaves everything where it is. */
+	/* A taker without room leaves everything where it is. */
 	assert_int_equal(
 		wf_inbox_take(&inbox, &inbox, 1, 0, &batch, &rest), 0);
 	assert_false(rest);

@@ -122,7 +122,7 @@ static void ring_pop(struct ring *r)
 	ring_check(r);
 }
 
-/* The same for who knows that it is alone: a call of the lock-free kind. */
+/* Pop by an owner without thieves: a call of the lock-free kind. */
 static void ring_pop_alone(struct ring *r)
 {
 	wf_entry e;
@@ -202,7 +202,7 @@ static void ring_offload(struct ring *r)
 	size_t n = r->len - r->len / 2, tickets = 0;
 	struct wf_batch out = { 0 };
 
-	/* What was in out before stays in front. */
+	/* Tasks that were in out before stay in front. */
 	wf_batch_add(&out, fresh());
 	memset(claims, 0, sizeof(claims));
 	claims_made = 0;
@@ -306,7 +306,7 @@ static void a_full_queue_refuses_and_stays_as_it_is(void **state)
 	}
 }
 
-/* Room counts what others have taken, whoever it was. */
+/* Room counts the entries that thieves and the owner have taken. */
 static void all_that_was_taken_makes_room(void **state)
 {
 	struct ring r, to;

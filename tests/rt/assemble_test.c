@@ -41,7 +41,7 @@ static void derive(uint32_t workers, uint32_t size, weft_policy policy)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What is derived. */
+/* The fields that are derived. */
 
 static void counts_follow_from_the_configuration(void **state)
 {
@@ -71,7 +71,7 @@ static void the_local_queue_always_has_its_turn(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What is assembled. */
+/* The parts that are assembled. */
 
 static void check_proc(uint32_t i)
 {
@@ -170,7 +170,7 @@ static void a_caller_may_change_what_was_derived(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What fails. */
+/* The calls that can fail. */
 
 /* Fail the nth call, and all later ones if times says so.  Was it met? */
 static bool fails(const weft_policy *policy, size_t nth, size_t times)

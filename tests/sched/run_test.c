@@ -117,7 +117,7 @@ static void note_class(weft_task *task)
 	task_class = (int)here()->stack->cls;
 }
 
-/* What runs after a fiber with a large stack does not run on that. */
+/* A task that runs after a fiber with a large stack leaves that stack. */
 static void *large_is_left(void *arg)
 {
 	weft_fiber_attr large = { .stack_bytes = WF_MIB };

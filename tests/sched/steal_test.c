@@ -33,7 +33,7 @@ static void begin(uint32_t procs)
 	begin_policy(procs, (weft_policy){ 0 });
 }
 
-/* The search goes on for so long that whoever has not picked computes. */
+/* Search for so long that a victim without a pick counts as computing. */
 static void wait_long(void)
 {
 	search.now_ns = search.start_ns + wf_tuning.stuck_ns;
@@ -229,7 +229,7 @@ static void an_empty_victim_is_not_waited_for(void **state)
 }
 
 /* ------------------------------------------------------------------------ */
-/* What may be taken. */
+/* The tasks that a thief may take. */
 
 static void fine_tasks_stay_behind_a_shut_gate(void **state)
 {

@@ -3,13 +3,13 @@
  * tests/sim/actor_kit.h - scenarios with up to four actors, each a thread or a
  * fiber.
  *
- * The same is played by threads, by fibers on two workers, or by both, as the
- * argument of a scenario says.  Objects are freed the instant that this is
- * allowed, by who is allowed to: whoever touches one later is caught.  What is
- * done before a signal is plain, so that who does not see it is in a race.
+ * The argument of a scenario says whether the actors are threads, fibers on two
+ * workers, or both.  An actor frees an object the instant that it may: an actor
+ * that touches it later is caught.  The writes before a signal are plain, so
+ * that a waiter that does not see them is in a race.
  *
- * Deadlines are met exactly: who signals sleeps until the same instant, on
- * another worker than who waits, and both orders of the two are tried.
+ * Deadlines are met exactly: the signaller sleeps until the same instant, on
+ * another worker than the waiter, and both orders of the two are tried.
  */
 #ifndef WEFT_TESTS_SIM_ACTOR_KIT_H
 #define WEFT_TESTS_SIM_ACTOR_KIT_H
@@ -37,7 +37,7 @@ static struct {
 	weft_fiber *fiber[ACTORS];
 	int result[ACTORS];
 	int work[ACTORS];		/* what was done before */
-	_Atomic(uint32_t) users;	/* who may still use the object */
+	_Atomic(uint32_t) users;	/* actors that may still use it */
 } s;
 
 typedef void act(void);

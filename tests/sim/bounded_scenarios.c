@@ -52,7 +52,7 @@ static void taker(void *arg)
 		(void)take(p);
 }
 
-/* What does not fit is kept: it counts as taken by who made it. */
+/* The maker keeps an item that does not fit: it counts as taken. */
 static void maker(void *arg)
 {
 	struct player *p = arg;

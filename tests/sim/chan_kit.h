@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/chan_kit.h - who plays in the scenarios of channels and of select.
+ * tests/sim/chan_kit.h - the actors in the scenarios of channels and select.
  *
  * Each scenario has a CAST of two to four actors.  How they are played differs:
  * as threads, as fibers on two workers, or as both.  All that a call was given
  * (values, cases) lies in memory that is freed the instant it returns, and what
- * the stack held below is overwritten: who is late is caught.
+ * the stack held below is overwritten: a late access is caught.
  */
 #ifndef WEFT_TESTS_SIM_CHAN_KIT_H
 #define WEFT_TESTS_SIM_CHAN_KIT_H

@@ -17,7 +17,7 @@
  * to the begin of its caller's last call: what others did since then need not
  * happen before it.  Not so if the history is STRICT.
  *
- * None of this is watched by the simulator: it is no part of the program.
+ * The simulator does not watch the model, which is not part of the program.
  */
 #ifndef WEFT_TESTS_SIM_CHAN_MODEL_H
 #define WEFT_TESTS_SIM_CHAN_MODEL_H
@@ -52,7 +52,7 @@ struct model_history {
 	bool strict;		/* see above */
 };
 
-/* Whoever makes calls, one after the other. */
+/* An actor that makes calls, one after the other. */
 struct model_doer {
 	unsigned id;		/* one of its own */
 	unsigned begin;		/* of its last call */

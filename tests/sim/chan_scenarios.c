@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/chan_scenarios.c - channels: nothing is lost or doubled whoever
- * closes, gives up or is cancelled meanwhile; who learns of the last use frees
- * the channel at once; and all that is seen of one can be explained by a
- * program without concurrency.
+ * tests/sim/chan_scenarios.c - channels: no value is lost or doubled if an
+ * actor closes, gives up or is cancelled meanwhile; the actor that learns of
+ * the last use frees the channel at once; and a program without concurrency can
+ * explain all that is seen of a channel.
  */
 #include "sim/scenario.h"
 
@@ -103,7 +103,7 @@ static void chan_one(void *arg)
 			{ send_one, NULL }, { recv_one, NULL } });
 }
 
-/* The same by asking again and again. */
+/* Send by asking again and again. */
 static void send_now(void *arg)
 {
 	weft_chan *c = s.c;
@@ -217,7 +217,7 @@ static void close_it(void *arg)
 	weft_sim_assert(err == 0, "close: %d", err);
 }
 
-/* Whoever sees that it is closed frees it. */
+/* The receiver that sees that the channel is closed frees it. */
 static void see_close(void *arg)
 {
 	weft_chan *c = s.c;
@@ -278,7 +278,7 @@ static void recv_all(void *arg)
 	weft_chan_unref(s.c);
 }
 
-/* A close races with one who sends and one who receives. */
+/* A close races with a sender and a receiver. */
 static void chan_close_meets(void *arg)
 {
 	open_chan(arg, 3);
@@ -289,7 +289,7 @@ static void chan_close_meets(void *arg)
 	check_values();
 }
 
-/* With two who send; or two who receive, and who closes is who sent. */
+/* Two senders, and an actor that only closes; or a sender, which closes. */
 static void send_and_close(void *arg)
 {
 	(void)weft_chan_ref(s.c);
@@ -547,7 +547,7 @@ static void history_len(struct doer *d)
 	model_end(s.history, &d->past, begin, MODEL_LEN, len, 0);
 }
 
-/* A select that could send and receive; none of both is no news. */
+/* A select that could send and receive; to do neither says nothing. */
 static void history_select(struct doer *d, weft_time deadline)
 {
 	struct pick p[] = { { WEFT_SEND, s.c, ++d->value, 0 },

@@ -40,7 +40,7 @@ void join_thief(void *arg)
 	close_all();
 }
 
-/* The same when the queue was nobody else's until the thief came. */
+/* As in join_thief, but the queue is private until the thief comes. */
 void join_thief_fenced(void *arg)
 {
 	open_all(DUO_COARSE | DUO_FENCED);

@@ -10,7 +10,7 @@
 
 #define ROUNDS 10000
 
-/* The same, lane by lane. */
+/* Compares two clocks lane by lane. */
 static bool within(const wf_clock *a, const wf_clock *b)
 {
 	for (int i = 0; i < WF_SIM_LANES; i++)

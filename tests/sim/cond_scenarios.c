@@ -87,7 +87,7 @@ static void cond_take_and_free(void)
 	cond_end();
 }
 
-/* Who waits frees both at once. */
+/* The waiter frees both at once. */
 static void cond_free(void *arg)
 {
 	cond_begin(arg, 0);
@@ -119,7 +119,7 @@ static void cond_signal(void)
 	weft_cond_signal(o.cond);
 }
 
-/* Woken by who does not have the mutex, perhaps while it is being released. */
+/* The waker does not hold the mutex, which may be being released. */
 static void cond_blind(void *arg)
 {
 	cond_begin(arg, 0);
@@ -149,7 +149,7 @@ static void cond_loser(void *arg)
 	cond_end();
 }
 
-/* Who finds that both wait ends it, and frees the cond while they wake up. */
+/* Wakes both once they wait, and frees the cond while they wake up. */
 static void cond_broadcast_and_free(void)
 {
 	weft_mutex_lock(o.mutex);

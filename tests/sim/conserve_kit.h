@@ -10,10 +10,10 @@
  *	     list of yielders;
  *	(C2) a group whose processors all sleep has nothing in its global queue:
  *	     the list, the bounded queue, the inboxes of the lock-free mode;
- *	(C3) nobody is counted as searching.
+ *	(C3) no processor is counted as searching.
  *
- * A processor that is awake at such a moment is blocked in a task.  What waits
- * behind that task is the monitor's, within a number of looks (sched_kit.h).
+ * A processor that is awake at such a moment is blocked in a task.  The monitor
+ * finds the tasks behind that one within a number of looks (sched_kit.h).
  *
  * The driver asks this of every scenario that has no idle hook of its own; the
  * hooks of the kits ask it themselves.
@@ -30,7 +30,7 @@ void conserve_forget(struct weft_rt *rt);
 /* (C1) to (C3) of rt, unless its threads are ending. */
 void conserve_check(struct weft_rt *rt);
 
-/* The same of all that are watched: weft_sim_opts.idle. */
+/* conserve_check of every watched runtime: weft_sim_opts.idle. */
 void conserve_idle(void *arg);
 
 #endif

@@ -3,9 +3,9 @@
  * tests/sim/driver.c - weft-scenarios: all scenarios, some, or one schedule.
  *
  * Each scenario is explored in a process of its own, so that a crash ends only
- * that one and several cores can be used.  What it says is kept until it ends,
- * so that the lines of two never mix; what came of it is left in memory that
- * the processes share.
+ * that one and several cores can be used.  The driver keeps the output of a
+ * process until it ends, so that the lines of two never mix.  The process
+ * leaves its outcome in memory that all share.
  *
  * tools/mutate runs it with --expect-failure: nothing but the first failure
  * counts then, and all scenarios are given a few schedules before any is given
@@ -53,7 +53,7 @@ static const struct scenarios *const tables[] = {
 
 enum bounded { NOT_ASKED, COMPLETE, INCOMPLETE };
 
-/* What came of one scenario so far. */
+/* The outcome of one scenario so far. */
 struct outcome {
 	uint64_t schedules, steps;
 	double seconds;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/engine_test.c - threads start, wait and end as they should; who
- * can never go on is named; and a run is a function of its decisions.
+ * tests/sim/engine_test.c - threads start, wait and end as they should; a
+ * report names the threads that can never go on; and a run is a function of
+ * its decisions.
  *
  * With the arguments "child" and a mode the program explores once and prints
  * what came of it, for a parent that did the same.
@@ -214,7 +215,7 @@ static void nap_and_count(void *arg)
 	kit_pair(nap, count_up);
 }
 
-/* Who sleeps until a time waits for nobody. */
+/* A thread that sleeps until a time waits for no other thread. */
 static void a_nap_waits_for_nobody(void **state)
 {
 	(void)state;
@@ -393,7 +394,7 @@ static void two_at_once(void *arg)
 	kit_pair(enter, enter);
 }
 
-/* It sees all, at each step, and its own accesses are no race. */
+/* It sees all, at each step, and its own accesses do not race. */
 static void invariants_are_checked_at_every_step(void **state)
 {
 	weft_sim_opts o = kit_opts(WEFT_SIM_BOUNDED, 0);

@@ -56,7 +56,7 @@ static void event_wait_1(void)
 	event_wait(1, WEFT_FOREVER);
 }
 
-/* Who waits frees it. */
+/* The waiter frees it. */
 static void event_free(void *arg)
 {
 	event_begin(arg, 1);
@@ -125,7 +125,7 @@ static void event_look(void)
 		"the wait ended with %d", err);
 }
 
-/* It is set already; who sets it again is not missed by who resets it. */
+/* It is set already; a reset does not miss that another actor sets it. */
 static void event_again(void *arg)
 {
 	event_begin(arg, 1);
@@ -159,7 +159,7 @@ static void event_now(void *arg)
 	FREE(o.event);
 }
 
-/* As weft_select: one wait on two events, by an armed waiter. */
+/* One wait on two events, by an armed waiter, as in weft_select. */
 struct both {
 	struct wf_waiter w; /* must be first */
 	struct wf_node node[2];
@@ -306,7 +306,7 @@ static void sem_acquire_or_give(void)
 	sem_let_go();
 }
 
-/* One permit: who loses it to a deadline leaves it to the other. */
+/* One permit: a waiter that times out leaves it to the other. */
 static void sem_loser(void *arg)
 {
 	sem_begin(arg, 0, 2);
@@ -352,7 +352,7 @@ static void sem_release_late(void)
 	s.result[1] = weft_sem_acquire(o.sem, WEFT_NOW);
 }
 
-/* A permit is taken once, by who waits or by who tries at once. */
+/* A permit is taken once: by the waiter, or by an actor that only tries. */
 static void sem_now(void *arg)
 {
 	sem_begin(arg, 0, 0);

@@ -334,7 +334,7 @@ static void run_one(void *arg)
 	*(size_t *)arg = weft_manual_run(s.e, 1);
 }
 
-/* The same of two, one after the other or at once. */
+/* Two runners, one after the other or at once, may still be in a call. */
 void manual_destroy_two(void *arg)
 {
 	int one, other;

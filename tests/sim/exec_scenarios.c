@@ -23,7 +23,7 @@
 		.opts.idle = sched_idle, .opts.invariant = sched_step       \
 	}
 
-/* The same in two groups. */
+/* A plan in two groups. */
 #define APART(n, f, w, count)                                               \
 	{                                                                   \
 		.name = n, .body = f, .arg = &(struct plan){ w, count, 2 }, \

@@ -317,7 +317,7 @@ static void choose_of_five(void *arg)
 	kit_set(&kept[1], v);
 }
 
-/* What is not to be had is the dull choice. */
+/* A decision that is impossible becomes the default one. */
 static void choices_are_within_limits(void **state)
 {
 	weft_sim_opts o = kit_opts(0, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sim/group_scenarios.c - the wait group: freed or used anew the instant
- * that who waited is released.
+ * that its waiter is released.
  */
 #include "sim/fiber_kit.h"
 
@@ -13,9 +13,9 @@ static struct {
 	weft_group *g;
 	int work[3];		 /* what was done before each done */
 	weft_fiber *fiber;	 /* that waits */
-	weft_time deadline;	 /* of the one who may give up */
+	weft_time deadline;	 /* of the waiter that may give up */
 	int results[2];		 /* of the waits */
-	_Atomic(uint32_t) users; /* of the group, besides who is done */
+	_Atomic(uint32_t) users; /* of the group; not the finished ones */
 	_Atomic(uint32_t) round;
 } *s;
 
@@ -106,7 +106,7 @@ void group_free(void *arg)
 	close_all();
 }
 
-/* The same by asking again and again. */
+/* Wait by asking again and again. */
 void group_now(void *arg)
 {
 	int one, other, err;
@@ -166,7 +166,7 @@ static void done_each_round(void *arg)
 	}
 }
 
-/* The group is used anew by who waited, at once. */
+/* The waiter uses the group anew, at once. */
 void group_again(void *arg)
 {
 	int thread;
@@ -206,7 +206,7 @@ static bool is_waited_for(void)
 	return wf_load_rlx(word) & 2;
 }
 
-/* Who gives up is out of the group before it is freed by another. */
+/* A waiter that gives up leaves the group before another frees it. */
 void group_leaver(void *arg)
 {
 	int one, other, err;

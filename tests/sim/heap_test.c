@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sim/heap_test.c - memory is new in every run, at the same addresses;
- * what is touched after it was freed, freed twice, never freed or never
- * allocated fails the run.
+ * a run fails if it touches memory that is freed or was never allocated, frees
+ * memory twice, or leaves memory behind.
  */
 #include "sim/sim_kit.h"
 
@@ -338,7 +338,7 @@ static void freed_memory_stays_freed(void **state)
 	kit_holds(free_and_take, 0);
 }
 
-/* What is too large is refused, and what was there stays. */
+/* A size that is too large is refused, and the old memory stays. */
 static void take_too_much(void *arg)
 {
 	static const size_t sizes[] = { SIZE_MAX, SIZE_MAX - 15, SIZE_MAX / 2,

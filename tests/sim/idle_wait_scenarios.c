@@ -256,7 +256,7 @@ static void push_here(struct wf_batch *batch)
 	wf_wake_for_outside(&two[here]);
 }
 
-/* What is left in the global queue of one group is taken by the other. */
+/* A group takes the tasks left in the global queue of the other. */
 void idle_taken_other_group(void *arg)
 {
 	struct wf_batch batch = { 0 };
@@ -473,7 +473,7 @@ static void *wait_twice(void *arg)
 	return arg;
 }
 
-/* A fiber that waits is no work, and is once it was woken. */
+/* A fiber that waits does not count as work; once woken it does. */
 void idle_fiber(void *arg)
 {
 	(void)arg;

@@ -176,7 +176,7 @@ void inject_len(void *arg)
 	inject_close(g, EACH);
 }
 
-/* Who has pushed and finds nothing to take knows that it was taken. */
+/* A pusher that finds nothing to take knows that its item was taken. */
 static void inject_both(void *arg)
 {
 	struct inject_player *p = arg;
@@ -249,7 +249,7 @@ static void inbox_maker(void *arg)
 	inbox_push(box, &p->game->item[p->first + 1], EACH - 1);
 }
 
-/* One share; what is taken at once is in order (N2). */
+/* Takes one share; its items are in order (N2). */
 static size_t inbox_take(
 	struct inbox_player *p, struct wf_inbox *mine, struct wf_inbox *from)
 {

@@ -3,7 +3,7 @@
  * tests/sim/item_kit.h - tasks that notice when they run twice, never, without
  * what their submitter wrote, or at the same time as another.
  *
- * Everything is plain: what is not ordered by the executor is a race.
+ * Everything is plain: accesses that the executor does not order are a race.
  */
 #ifndef WEFT_TESTS_SIM_ITEM_KIT_H
 #define WEFT_TESTS_SIM_ITEM_KIT_H

@@ -164,7 +164,7 @@ static void *spawns_a_waiter(void *arg)
 	return arg;
 }
 
-/* The same, and runs it as a call. */
+/* Spawns a waiter, and runs it as a call. */
 static void *joins_a_waiter(void *arg)
 {
 	weft_fiber *f = NULL;

@@ -26,7 +26,7 @@
 enum { WORKERS = 2, SUBMITS = 12, LINES = 4096 };
 
 /* ------------------------------------------------------------------------ */
-/* Lines, and who wrote them. */
+/* Lines, and the threads that wrote them. */
 
 static struct line {
 	uintptr_t line;

@@ -147,7 +147,7 @@ static memory_order without_release(memory_order mo)
 	return mo == memory_order_release ? memory_order_relaxed : mo;
 }
 
-/* What is done with op->loc to get op->reg. */
+/* Parses the operation on op->loc whose result goes to op->reg. */
 static void parse_read(const char **at, struct op *op)
 {
 	if (take(at, "+")) {
@@ -445,7 +445,7 @@ struct tally {
 	bool race;
 };
 
-/* What must stay when the program's variables are put back. */
+/* Stays as it is when the program's variables are put back. */
 struct board {
 	struct program program;
 	uint8_t reg[REGS];
@@ -598,7 +598,7 @@ static struct {
 	unsigned missing; /* that had to be reached */
 } total;
 
-/* What failed but is no race that had to be found. */
+/* A failure that is not a race that had to be found. */
 static void unexpected(const weft_sim_report *r)
 {
 	total.forbidden++;

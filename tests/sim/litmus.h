@@ -8,12 +8,12 @@
  *
  *	x=1 rel			store
  *	a=x acq			load
- *	a=x<-1 sc		exchange; what was there goes to a
+ *	a=x<-1 sc		exchange; a is the old value
  *	a=x+1 rlx		fetch and add
- *	a=x?0<-1 acqrel/rlx	compare and swap: if x is 0 it becomes 1; what
- *				was there goes to a; the order of a failure is
- *				that of the success without its release, unless
- *				it is given
+ *	a=x?0<-1 acqrel/rlx	compare and swap: if x is 0 it becomes 1; a is
+ *				the old value; the order of a failure is that of
+ *				the success without its release, unless it is
+ *				given
  *	a=x~0<-1 acq		the weak one: a is - if it failed for no reason
  *	p=1  a=p		plain, because no order is given
  *	y=a rlx			store what is in a register

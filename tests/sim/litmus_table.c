@@ -8,7 +8,7 @@
  * not agree with all of hb.  Where C11 differs, the entry has a word on it.
  *
  * In the comments, W and R are stores and loads; hb is happens-before; rf leads
- * from a store to who reads it, mo from a store to the next one of the same
+ * from a store to its reader, mo from a store to the next one of the same
  * object, fr from a load to the stores behind what it read; S is the order of
  * all sc operations.  Forbidden is what makes a cycle: of hb with one step of
  * rf, mo or fr, or in S.
@@ -62,7 +62,7 @@ const struct litmus litmus_table[] = {
   .may = "else" },
 { "SB+fence+sc-load", { "x=1 rlx; F sc; a=y rlx", "y=1 rlx; b=x sc" },
   .may = "else" },
-/* An exchange is no fence, of whatever order; it only has a place in S. */
+/* An exchange of any order is not a fence; it only has a place in S. */
 { "SB+xchg-rlx", { "x<-1 rlx; a=y rlx", "y<-1 rlx; b=x rlx" },
   .may = "else" },
 { "SB+xchg-acq", { "x<-1 acq; a=y acq", "y<-1 acq; b=x acq" },
@@ -258,7 +258,7 @@ const struct litmus litmus_table[] = {
 { "RS+store-after-fence",
   { "x=1 rlx; F rel; y=1 rlx; y=2 rlx", "a=y acq; b=x rlx" },
   .may = "0* 11 21", .never = "10 20" },
-/* Two releases in one sequence: who reads the second acquires both. */
+/* Two releases in one sequence: a reader of the second acquires both. */
 { "RS+two-releases",
   { "x=1 rlx; y+1 rel", "z=1 rlx; y+1 rel", "a=y acq; b=x rlx; c=z rlx" },
   .may = "0** 11* 101 211", .never = "else" },
@@ -361,7 +361,7 @@ const struct litmus litmus_table[] = {
   { "x<-1 acqrel; y<-2 acqrel", "y<-1 acqrel; x<-2 acqrel" },
   .last = "a=x rlx; b=y rlx", .may = "12 21 22", .never = "else" },
 
-/* WRC: who has seen x tells a third. */
+/* WRC: a thread that has seen x tells a third. */
 { "WRC+rlx", { "x=1 rlx", "a=x rlx; y=1 rlx", "b=y rlx; c=x rlx" },
   .may = "else" },
 /* Coherence of reads along hb: x itself needs no order. */
@@ -413,7 +413,7 @@ const struct litmus litmus_table[] = {
   { "x=1 rlx; y=1 rel", "a=y rlx; F acq; z=1 rel", "b=z acq; c=x rlx" },
   .may = "else", .never = "110" },
 
-/* RWC: who has seen x does not see y, who stored y does not see x. */
+/* RWC: the reader of x does not see y, the writer of y does not see x. */
 { "RWC+rel+acq", { "x=1 rel", "a=x acq; b=y acq", "y=1 rel; c=x acq" },
   .may = "else" },
 { "RWC+sc", { "x=1 sc", "a=x sc; b=y sc", "y=1 sc; c=x sc" },
@@ -748,7 +748,7 @@ const struct litmus litmus_table[] = {
   { "a=x?0<-1 acq; if a=0; p=1; x=0 rlx",
     "b=x?0<-1 acq; if b=0; p=2; x=0 rlx" },
   .race = true },
-/* Dekker's: who sees nothing of the other goes in. */
+/* Dekker's: a thread that sees nothing of the other goes in. */
 { "DATA+dekker+sc",
   { "x=1 sc; a=y sc; if a=0; p=1", "y=1 sc; b=x sc; if b=0; p=2" },
   .may = "01 10 11", .never = "00" },
@@ -773,7 +773,7 @@ const struct litmus litmus_table[] = {
 { "DATA+reuse-stored+rlx", { "x=1 rlx; y=1 rlx", "a=y acq; if a=1; x=2" },
   .race = true },
 
-/* A thread starts with what its maker has done, and ends for who joins it. */
+/* A thread sees all that its maker did, and its joiner all that it did. */
 { "FORK", { "a=x rlx", "b=x rlx" },
   .first = "x=1 rlx", .may = "11", .never = "else" },
 { "FORK+stores", { "x=2 rlx", "a=x rlx" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/lock_scenarios.c - the short lock: what is under it is touched by
- * one at a time, nobody sleeps for ever, and the last one may free it.
+ * tests/sim/lock_scenarios.c - the short lock: one thread at a time touches
+ * the data under it, none sleeps for ever, and the last one may free it.
  */
 #include "sim/queue_kit.h"
 
@@ -81,7 +81,7 @@ void lock_try(void *arg)
 	weft_sim_assert(!wf_trylock(&a->lock), "locked twice");
 }
 
-/* Who is the last to let go frees the lock, others just having left it. */
+/* The last thread to unlock frees the lock, right after the others left. */
 static void lock_and_drop(void *arg)
 {
 	struct account *a = arg;

@@ -120,7 +120,7 @@ static void one_order_is_good(void **state)
 	kit_holds(not_nested, 0);
 }
 
-/* Who only tries waits for nobody. */
+/* A thread that only tries a lock waits for no other. */
 static void try_crosswise(void *arg)
 {
 	(void)arg;
@@ -167,7 +167,7 @@ static void runs_have_their_own_order(void **state)
 	kit_holds(either_order, 0);
 }
 
-/* More than can be followed are no failure. */
+/* More locks than the simulator can follow do not fail the run. */
 static struct wf_lock many[100];
 
 static void use_many(void *arg)

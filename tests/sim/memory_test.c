@@ -114,7 +114,7 @@ static void three_old_values_in_a_row(void **state)
 		assert_int_equal(kept[i], i <= WF_SIM_STALES);
 }
 
-/* What was seen once is not unseen: no thread goes back. */
+/* A thread that has seen a store never reads an older one. */
 static void read_in_order(void *arg)
 {
 	uint32_t a = load(&x), b = load(&x);

@@ -3,9 +3,9 @@
  * tests/sim/mutex_scenarios.c - mutex, rwlock, once, and the spin lock.
  *
  * The actors of a scenario are threads or fibers, as its argument says, and the
- * fibers are on two workers.  What is under a lock is plain, so that two at
- * once are a race; and an object is freed by the next who has it, at once, so
- * that whoever touches it later is caught.
+ * fibers are on two workers.  The data under a lock is plain, so that two
+ * holders at once are a race.  The next holder frees the object at once: an
+ * actor that touches it later is caught.
  */
 #include "sim/scenario.h"
 
@@ -23,7 +23,7 @@
 #define CANCEL 32u /* the first one is cancelled by the last */
 #define HASTY 64u  /* fibers give way after two calls */
 
-/* What is under the lock. */
+/* The data under the lock. */
 struct box {
 	union {
 		weft_mutex mutex;
@@ -41,11 +41,11 @@ static struct {
 	weft_time then;
 	weft_fiber *fiber[ACTORS];
 	int result[ACTORS];
-	_Atomic(uint32_t) users; /* who may still use the box */
+	_Atomic(uint32_t) users; /* actors that may still use the box */
 	_Atomic(uint32_t) stage;
-	_Atomic(uint32_t) order; /* who was in it, one decimal each */
-	int by;			 /* who did it */
-	weft_group read;	 /* until who is behind has it */
+	_Atomic(uint32_t) order; /* holders in turn, one decimal each */
+	int by;			 /* the actor that did it */
+	weft_group read;	 /* until the next waiter has it */
 } s;
 
 typedef void act(unsigned i);
@@ -223,7 +223,7 @@ static void mutex_twice(unsigned i)
 	mutex_once(i);
 }
 
-/* Who has it next frees it. */
+/* The next holder frees it. */
 static void mutex_free(void *arg)
 {
 	begin(arg, 3);
@@ -304,7 +304,7 @@ static void mutex_loser(void *arg)
 	check_first();
 }
 
-/* Keeps it for so long that who waits is hungry, and takes it once more. */
+/* Keeps it until the waiter is hungry, and takes it once more. */
 static void mutex_hog(unsigned i)
 {
 	struct box *box = s.box;
@@ -428,7 +428,7 @@ static void rwlock_last_writer(unsigned i)
 	free_box(box);
 }
 
-/* The same, who reads. */
+/* Reads until all others have been there, and frees it then. */
 static void rwlock_last_reader(unsigned i)
 {
 	struct box *box = s.box;
@@ -629,7 +629,7 @@ static void once_do(void *arg)
 	PLAY(once_actor, once_actor, once_actor);
 }
 
-/* Who has waited may free it, while who has done it still returns. */
+/* A waiter may free it while the actor that ran fn still returns. */
 static void once_waiter(unsigned i)
 {
 	struct box *box = s.box;

@@ -65,7 +65,7 @@ static void either_sleeper_is_woken_first(void **state)
 	o.stales = 1; /* neither preemptions nor surprises */
 	kit_passes(&o, wake_one_by_one, NULL, &r);
 	assert_int_equal(kept[10], 0);
-	/* Whoever fell asleep first. */
+	/* A wake is for the thread that fell asleep first. */
 	assert_int_equal(kept[11], 2);
 	assert_int_equal(kept[12], 2);
 	assert_int_equal(kept[13], 0);
@@ -211,7 +211,7 @@ static void wait_for_the_past(void *arg)
 	}
 }
 
-/* Three deadlines: they come in their order, whoever slept first. */
+/* Three deadlines come in their order, whichever thread slept first. */
 static void sleep_until(void *arg)
 {
 	int64_t deadline = (int64_t)(uintptr_t)arg * WF_NS_PER_MS + WF_NS_PER_S;
@@ -681,7 +681,7 @@ static void relax_and_set(void *arg)
 	kit_pair(relax_until_set, change_and_wake);
 }
 
-/* Who tells the processor to wait lets another thread run. */
+/* A thread that tells the processor to wait lets another one run. */
 static void relaxing_lets_others_run(void **state)
 {
 	weft_sim_opts o = kit_opts(WEFT_SIM_BOUNDED, 0);

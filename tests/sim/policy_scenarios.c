@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/policy_scenarios.c - the policies: whoever is woken and wherever
- * tasks wait, each runs once, and none is left to sleepers.
+ * tests/sim/policy_scenarios.c - the policies: whichever processor is woken and
+ * wherever tasks wait, each runs once, and none is left to sleepers.
  *
- * There is no monitor in the kit, and nobody sleeps with a deadline.
+ * There is no monitor in the kit, and no processor sleeps with a deadline.
  */
 #include "policy_kit.h"
 
@@ -57,13 +57,13 @@ static void need_help(struct job *j)
 	latch_wait(&stage.latch[0]);
 }
 
-/* Whoever searched or slept comes: nobody else would send it. */
+/* A searcher or a sleeper comes, though no other processor wakes it. */
 void policy_need(void *arg)
 {
 	const struct plan *plan = arg;
 
 	kit_open_plan(plan, KIT_CAP);
-	/* Who may not search leaves others' queues to the monitor. */
+	/* A processor that may not search leaves queues to the monitor. */
 	stage.kit.group->max_searchers = plan->workers;
 	wf_store_rlx(&stage.left, 3);
 	stage.job[0].then = need_help;
@@ -81,8 +81,8 @@ static void wait_opened(struct job *j)
 }
 
 /*
- * The first and the last are in one inbox.  Who takes both, while the other
- * processor finds nothing and sleeps, has to wake it for what it leaves.
+ * The first and the last are in one inbox.  A processor that takes both, while
+ * the other finds nothing and sleeps, has to wake it for the tasks it leaves.
  */
 void policy_rest(void *arg)
 {

@@ -2,8 +2,8 @@
 /*
  * tests/sim/queue_kit.h - what the scenarios about queues share.
  *
- * An item is a task with something plain in it.  Who puts it into a queue
- * writes the plain part first, who takes it out reads it: a queue that does not
+ * An item is a task with something plain in it.  The maker writes the plain
+ * part before it pushes the item, and the taker reads it: a queue that does not
  * order the two makes a race, and so does one that hands an item out twice.
  */
 #ifndef WEFT_TESTS_SIM_QUEUE_KIT_H
@@ -26,13 +26,13 @@ enum { ITEM_VALUE = 0x5ca1e, ITEMS_MAX = 12, MAKERS_MAX = 3 };
 struct item {
 	weft_task task;
 	int number;			/* fixed: in the order of the pushes */
-	int maker;			/* fixed: who pushes it */
-	int value;			/* plain: who pushes, then who takes */
+	int maker;			/* fixed: number of its maker */
+	int value;			/* plain: of the maker, then taker */
 	int taken;			/* plain: how often */
-	_Atomic(uint32_t) claimed;	/* by who redeemed a ticket for it */
+	_Atomic(uint32_t) claimed;	/* by the taker of a ticket for it */
 };
 
-/* Somebody who takes items, and which of each maker can come next. */
+/* A taker of items, and which item of each maker can come next. */
 struct taker {
 	int next[MAKERS_MAX];
 };
@@ -67,7 +67,7 @@ static inline void item_took(struct item *item)
 	item->taken = 1;
 }
 
-/* The item was taken; who made it had pushed it behind the last one. */
+/* The item was taken; its maker had pushed it behind the last one. */
 static inline void item_took_next(struct taker *taker, struct item *item)
 {
 	int *next = &taker->next[item->maker];
@@ -134,7 +134,7 @@ void lock_try(void *arg);
 void lock_freed(void *arg);
 
 /*
- * Whoever takes an entry is done with its slot before the owner uses the slot
+ * The taker of an entry is done with its slot before the owner uses the slot
  * again (Q2).  Slots are atomic, so no race would tell, and a load that is
  * satisfied by a store yet to come is beyond the simulator; so the only taker
  * makes a plain note before each entry it takes, which stands for its reading

@@ -28,7 +28,7 @@ static void in_thread(void *arg)
 
 #define PART(body, arg) (&(struct part){ body, arg })
 
-/* No lock: whoever is stopped, the others come to their end. */
+/* No lock: whichever thread is stopped, the others come to their end. */
 #define STOP .body = in_thread, .opts.flags = WEFT_SIM_LOCK_FREE
 
 /* And indices only grow, so a value never comes back. */

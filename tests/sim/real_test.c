@@ -353,7 +353,7 @@ static void assertions_fail_the_run(void)
 		"assertion", __FILE__ ":");
 }
 
-/* What only tries, and what libc calls, are no business of ours. */
+/* The simulator leaves calls that only try, and calls by libc, alone. */
 static void harmless(void *arg)
 {
 	static once_flag once = ONCE_FLAG_INIT;

@@ -157,7 +157,7 @@ void ring_two_thieves(void *arg)
 /* ------------------------------------------------------------------------ */
 /* Rings that are stolen into and from at once. */
 
-/* Steals from a ring, but leaves what it moved to whoever steals that. */
+/* Steals from a ring, but leaves the stolen items to other thieves. */
 static void middleman(void *arg)
 {
 	struct thief *t = arg;
@@ -197,7 +197,7 @@ void ring_chain(void *arg)
 	game_close(g);
 }
 
-/* An owner with two items of its own, who also steals from the other. */
+/* An owner with two items of its own that also steals from the other. */
 struct peer {
 	struct game *game;
 	struct wf_runq *mine, *other;
@@ -389,7 +389,7 @@ void ring_reuse(void *arg)
 	game_close(g);
 }
 
-/* The same if the owner does not push, but steals. */
+/* Slots are used again by an owner that does not push, but steals. */
 void ring_reuse_steal(void *arg)
 {
 	struct game *g = game_open(arg, 6);

@@ -65,7 +65,7 @@ void rt_submit_races_shutdown(void *arg)
 			"job %zu ran %d times", i, stage.job[i].ran);
 }
 
-/* Who submits may still be in that call when the task has run. */
+/* The submitter may still be in its call when the task has run. */
 static void submit_first(void *arg)
 {
 	(void)arg;
@@ -129,7 +129,7 @@ void rt_late_caller(void *arg)
 	jobs_check(1);
 }
 
-/* The same for who wakes a fiber, which then ends, being the last. */
+/* The waker may still be in its call when the fiber, the last, has ended. */
 static _Atomic(weft_fiber *) suspended;
 
 static bool publish(struct weft_awaiter *a, weft_fiber *f)
@@ -198,7 +198,7 @@ static void wait_for_two(void *arg)
 	wait_in_vain(arg);
 }
 
-/* Whoever waits at the end is told, though it has just begun to. */
+/* A fiber that waits at the end is cancelled, even if it just began. */
 void rt_cancel(void *arg)
 {
 	static _Atomic(uint32_t) told;
@@ -268,7 +268,7 @@ static void submit_four(struct job *j)
 	latch_open(&stage.latch[0]);
 }
 
-/* The same in a fiber that gives way in between. */
+/* Submits from a fiber that gives way in between. */
 static void submit_from_fiber(void *arg)
 {
 	job_submit(stage.rt, 5, (weft_hint)weft_sim_either(3));
@@ -299,7 +299,7 @@ void rt_inside(void *arg)
 	jobs_check(5);
 }
 
-/* The same where one processor may search at a time. */
+/* Submits where only one processor may search at a time. */
 void rt_limit(void *arg)
 {
 	weft_config cfg = rt_config((uint32_t)(uintptr_t)arg);

@@ -72,9 +72,9 @@ void sched_step(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Nobody can run before time passes. */
+/* No thread can run before time passes. */
 
-/* Who runs at such a moment waits, in a task, for another one. */
+/* A processor that runs at such a moment waits, in a task, for another. */
 static bool anyone_runs(weft_rt *rt)
 {
 	for (uint32_t i = 0; i < rt->group_count; i++)

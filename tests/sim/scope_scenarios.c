@@ -334,7 +334,7 @@ static void cancel_tree(void *arg)
 	play(owner_of_tree, arg, canceller);
 }
 
-/* The same by cancelling the fiber that has the scopes open. */
+/* Cancels the tree through the fiber that has the scopes open. */
 static void *has_tree(void *arg)
 {
 	begin();

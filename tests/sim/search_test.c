@@ -84,7 +84,7 @@ static void every_random_way_finds_a_bug(void **state)
 		}
 }
 
-/* The same body, found by all of them together. */
+/* All searches together find the bug, too. */
 static void the_default_is_all_of_them(void **state)
 {
 	weft_sim_opts o = kit_opts(0, 0);
@@ -216,7 +216,7 @@ static void long_runs_do_not_put_fairness_off(void **state)
 	kit_passes(&o, spin_mostly, NULL, &r);
 }
 
-/* Who takes each step, one bit each; and how often that changes. */
+/* Notes which thread takes each step, and how often that changes. */
 static void note_steps(void *arg)
 {
 	for (int i = 0; i < 25; i++) {
@@ -619,7 +619,7 @@ static void all_ways_together_can_be_complete(void **state)
 	assert_int_equal(r.schedules, 3000);
 }
 
-/* Who waits in a loop lets the others run, and costs no preemption. */
+/* A thread that waits in a loop lets others run without a preemption. */
 static void wait_with_yield(void *arg)
 {
 	(void)arg;

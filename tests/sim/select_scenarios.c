@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/select_scenarios.c - one of several things is done and no other: a
- * value that a select does not take is there for who waits behind it, whatever
- * ends the select; and it touches nothing that the other side may have freed.
+ * tests/sim/select_scenarios.c - a select does one of its cases and no other: a
+ * value that it does not take is there for the waiter behind it, whatever ends
+ * the select; and it touches nothing that the other side may have freed.
  */
 #include "sim/scenario.h"
 
@@ -22,7 +22,7 @@ static struct {
 	weft_chan *a, *b;
 	weft_event event;
 	weft_time instant;
-	int before;  /* plain: what was done before */
+	int before;  /* plain: the work before it */
 	int done[2]; /* which cases, or the errors */
 	struct pick pick[2][PICKS];
 	int results[ACTORS]; /* of plain calls */
@@ -83,7 +83,7 @@ static void front_recv(void *arg)
 	p[0] = (struct pick){ WEFT_RECV, s.a, NOTHING, 0 };
 	p[1] = (struct pick){ WEFT_RECV, s.b, NOTHING, 0 };
 	s.done[0] = kit_select(p, 2, front_deadline());
-	/* Who waits behind us would wait for ever. */
+	/* The waiter behind us would wait for ever. */
 	if (s.done[0] == 0)
 		(void)weft_chan_close(s.a);
 	let_go();
@@ -144,7 +144,7 @@ static void select_front(void *arg)
 	check_front_recv();
 }
 
-/* The same with senders: who is behind sends 8, and somebody receives. */
+/* With senders: the one behind sends 8, and another actor receives. */
 static void front_send(void *arg)
 {
 	struct pick *p = s.pick[0];
@@ -473,7 +473,7 @@ static void select_instant(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* Freed at once by who met the select; or by the select. */
+/* The channel is freed at once: by the peer of the select, or by it. */
 
 static void select_sends(void *arg)
 {

@@ -3,8 +3,8 @@
  * tests/sim/shadow_test.c - two accesses of the same bytes race if nothing
  * orders them, and only then.
  *
- * Each body is tried in every schedule of two preemptions: what must not be
- * found is found in none of them.
+ * Each body is tried in every schedule of two preemptions: an access that does
+ * not race is reported in none of them.
  */
 #include "sim/sim_kit.h"
 
@@ -503,7 +503,7 @@ static void mix_second(void *arg)
 	mix->b(arg);
 }
 
-/* The second comes second: what is found is found by its access. */
+/* The second comes second: its access finds the race. */
 static void mixed(void *arg)
 {
 	mix = arg;

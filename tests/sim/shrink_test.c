@@ -179,7 +179,7 @@ static void nothing_may_be_left(void **state)
 	assert_int_equal(decisions(r.shrunk), 0);
 }
 
-/* What is left must fail by the same check, not by any. */
+/* The shrunk schedule must fail by the same check, not by any. */
 static void another_way_to_fail(void *arg)
 {
 	unsigned a = weft_sim_either(64), b = weft_sim_either(64);

@@ -106,7 +106,7 @@ static inline void kit_passes(const weft_sim_opts *o, void (*body)(void *),
 			(unsigned long long)r->schedules);
 }
 
-/* The same with all the defaults of WEFT_SIM_BOUNDED. */
+/* kit_fails with all the defaults of WEFT_SIM_BOUNDED. */
 static inline void kit_breaks(void (*body)(void *), uint32_t flags,
 	const char *oracle, weft_sim_report *r)
 {
@@ -250,7 +250,7 @@ static inline size_t kit_file_text(int fd, char *text, size_t bytes)
 
 /* ---------------------------------------------------------- environment */
 
-/* Group setup: whoever runs the tests may have these for other programs. */
+/* Group setup: a user may have set these for other programs. */
 static inline int kit_setup(void **state)
 {
 	static const char *const names[] = { "WEFT_SIM_SEED",

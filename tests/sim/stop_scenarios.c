@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sim/stop_scenarios.c - the last moments of runtimes, and of threads:
- * what was accepted still runs, what waits is still helped, and all end.
+ * accepted tasks still run, waiting ones are still helped, and all end.
  */
 #include "sched_kit.h"
 
@@ -132,7 +132,7 @@ static void be_next(struct job *j)
 	job_submit(stage.rt, 2, WEFT_HINT_NEXT);
 }
 
-/* Until nothing moves any more, so that whoever could end has ended. */
+/* Until nothing moves, so that every thread that could end has ended. */
 static void release_last(void *arg)
 {
 	(void)arg;

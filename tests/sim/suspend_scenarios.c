@@ -3,9 +3,9 @@
  * tests/sim/suspend_scenarios.c - weft_suspend and weft_wake: a fiber that is
  * published may be woken at any moment, on another worker, and be gone.
  *
- * The awaiter lies in memory that the fiber frees the instant it goes on.  What
- * is on its stack is looked at before and after: whoever ran it meanwhile is
- * seen to have happened in between, or there is a race.
+ * The awaiter lies in memory that the fiber frees the instant it goes on.  The
+ * fiber reads its stack before and after: a thread that ran it meanwhile is
+ * ordered in between, or there is a race.
  */
 #include "sim/fiber_kit.h"
 
@@ -21,7 +21,7 @@ static struct {
 	weft_hint hint;
 	int work;   /* what the waker did before */
 	int rounds; /* of the sleeper */
-	int wakes;  /* by who had the right to */
+	int wakes;  /* by wakers with the right to */
 	int sleeps; /* that were real */
 	_Atomic(uint32_t) over;
 } *s;
@@ -47,7 +47,7 @@ static bool publish(struct weft_awaiter *a, weft_fiber *f)
 	return true;
 }
 
-/* Who is in the box, once somebody is. */
+/* Waits for a fiber in the box, and returns it. */
 static weft_fiber *collect(_Atomic(weft_fiber *) *box)
 {
 	weft_fiber *f;
@@ -263,7 +263,7 @@ void suspend_refuse_behind(void *arg)
 static void wake_if_mine(void)
 {
 	while (wf_load_rlx(&s->over) == 0) {
-		/* [pair: box] Whoever gets it. */
+		/* [pair: box] One of the two wakers gets it. */
 		weft_fiber *f = wf_xchg_acqrel(&s->box[0], NULL);
 
 		if (f == NULL) {
@@ -314,7 +314,7 @@ void suspend_two_wakers(void *arg)
 /* ------------------------------------------------------------------------ */
 /* Symmetric transfer. */
 
-/* Waits for who takes its place, and then for whoever is to be woken. */
+/* Takes the place of the leader, and wakes it if the thread did not. */
 static void *partner(void *arg)
 {
 	weft_fiber *self = weft_self(), *f;
@@ -332,7 +332,7 @@ static void *partner(void *arg)
 	return arg;
 }
 
-/* Leaves its place to the partner, who has a stack, on another worker. */
+/* Leaves its place to the partner, which has a stack, elsewhere. */
 static void *leader(void *arg)
 {
 	weft_fiber *self = weft_self();

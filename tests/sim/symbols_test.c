@@ -47,7 +47,7 @@ static void a_variable_ends_where_it_ends(void **state)
 	size_t at;
 
 	(void)state;
-	/* What comes next is for the linker to say. */
+	/* The linker decides which symbol comes next. */
 	if (wf_sim_symbol((uintptr_t)(a_struct + 3), text, sizeof(text), &at))
 		assert_string_not_equal(text, "a_struct");
 }

@@ -3,8 +3,8 @@
  * tests/sim/timer_scenarios.c - deadlines: set here and fired there, at the
  * instant of a wake or a cancellation, moved from one processor to another.
  *
- * What a wait is on is freed the instant it is over, and what was below on the
- * stack is written over: whoever is late is caught.
+ * The object of a wait is freed the instant the wait is over, and the stack
+ * below is written over: a late access is caught.
  */
 #include "sim/scenario.h"
 
@@ -140,7 +140,7 @@ static void timer_sleep(void *arg)
 	close_all();
 }
 
-/* Again and again: the second time the timer is set by who was just woken. */
+/* Sleeps twice: the second timer is set by a fiber that was just woken. */
 static void *sleeps_twice(void *arg)
 {
 	(void)sleeps(arg);
@@ -160,7 +160,7 @@ static void timer_twice(void *arg)
 	close_all();
 }
 
-/* The same time for three: two of one processor, and one of the other. */
+/* Three sleep until one time: two of one processor, one of the other. */
 static void *sleeps_till_then(void *arg)
 {
 	int err = weft_sleep_until(s.deadline);
@@ -364,8 +364,8 @@ static void timer_moves(void *arg)
 }
 
 /*
- * The same without the fiber: a thread sets its timer as its commits would, and
- * ends its waits; the other prunes the timers that it is in.
+ * Without a fiber: a thread sets the timer as the commits of a fiber would, and
+ * ends the waits; the other thread prunes the timers.
  */
 static void one_wait(weft_fiber *f, int64_t until)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/token_test.c - what is printed can be read again, whatever it says,
- * and what was not printed like that is no token.
+ * tests/sim/token_test.c - every printed token can be read again, and other
+ * text is not a token.
  */
 #include "sim/sim_kit.h"
 
@@ -210,7 +210,7 @@ static void build_is_told(void **state)
 	assert_int_equal(build, 0x1f2e3d4c);
 }
 
-/* A name is for people: what would confuse the reader goes. */
+/* A name is for people: characters that would confuse the parser go. */
 static void names_cannot_break_a_token(void **state)
 {
 	struct wf_sim_run back, how = { .mode = WEFT_SIM_WALK, .length = 1 };

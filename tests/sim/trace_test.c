@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/sim/trace_test.c - a failure is told with who did what, where, in which
- * order, and what was odd about it.
+ * tests/sim/trace_test.c - the trace of a failure says which thread did what,
+ * where, in which order, and what was odd about it.
  */
 #include "sim/sim_kit.h"
 
@@ -18,7 +18,7 @@ static struct kit_stderr *out;
 static _Atomic(uint32_t) word, flag, turn;
 static uint32_t plain;
 
-/* Explore aloud; what was printed is in out->text. */
+/* Explore aloud; the output is in out->text. */
 static int aloud(uint32_t modes, uint32_t flags, void (*body)(void *),
 	weft_sim_report *r)
 {
@@ -26,7 +26,7 @@ static int aloud(uint32_t modes, uint32_t flags, void (*body)(void *),
 	int err;
 
 	o.flags = flags;
-	/* Who spins beside one that is stopped need not do so for long. */
+	/* A thread that spins beside a stopped one need not do so for long. */
 	if (flags & WEFT_SIM_LOCK_FREE)
 		o.steps = 200;
 	kit_stderr_begin(out);

@@ -3,8 +3,8 @@
  * tests/sim/wait_scenarios.c - one wait that several may end (wait/wait.h).
  *
  * The object is a slot with a lock and a list.  The waiter lies in memory of
- * its own, which is freed the instant the wait is over: whoever still touches
- * it then is caught.
+ * its own, which is freed the instant the wait is over: a waker that still
+ * touches it then is caught.
  */
 #include "sim/scenario.h"
 
@@ -29,17 +29,17 @@ static struct {
 	unsigned slots; /* of them are waited on, each by a node */
 	weft_time deadline;
 	bool shielded, fast;
-	weft_fiber *fiber; /* who waits, if a fiber does */
+	weft_fiber *fiber; /* that waits, if a fiber does */
 	int result;
 	_Atomic(uint32_t) ended; /* how often by a claim */
-	_Atomic(uint32_t) here;	 /* who waits is in the list, or will not be */
+	_Atomic(uint32_t) here;	 /* it is in the list, or will not be */
 } s;
 
 struct wait {
 	struct wf_waiter w; /* must be first */
 	struct wf_node own; /* of commit_one */
 	struct wf_node node[2];
-	int value; /* by who claims it, until it is woken */
+	int value; /* by the claimer, until it is woken */
 };
 
 static void slots_open(unsigned n)
@@ -227,7 +227,7 @@ void wait_cancel(void *arg)
 	slots_close();
 }
 
-/* The same, but nothing except the waker ends it. */
+/* A wait that is shielded: nothing except the waker ends it. */
 static void wait_shielded(void *arg)
 {
 	s.shielded = true;
@@ -374,7 +374,7 @@ static void cancel_several(void *flags)
 }
 
 /* ------------------------------------------------------------------------ */
-/* The object is freed by who drains it, whoever gives up meanwhile. */
+/* The drainer frees the object, even if a waiter gives up meanwhile. */
 
 /* Holding the lock; false: somebody is about to leave. */
 static bool drain(struct slot *slot, struct wf_node **claimed)
@@ -417,7 +417,7 @@ static void drain_and_free(void *arg)
 		wf_waiter_wake(claimed->waiter, WEFT_HINT_DEFAULT);
 }
 
-/* Who was never in the list may not touch the object, which may be gone. */
+/* A waiter that was never listed may not touch the object, perhaps gone. */
 static void wait_and_leave(void)
 {
 	struct wait *w = duo_alloc(sizeof(*w));

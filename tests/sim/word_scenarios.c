@@ -15,13 +15,13 @@
 #define USE(n) ((uint32_t)(n) << WF_FIBER_USE_SHIFT)
 
 /* ------------------------------------------------------------------------ */
-/* STATE: who starts it. */
+/* STATE: which thread starts it. */
 
 struct fresh {
 	weft_fiber *f;
 	wf_entry ticket;
 	bool round;  /* the ticket's number has come round */
-	int runs[2]; /* in each life; by who started it */
+	int runs[2]; /* in each life; by its starter */
 	int life[2]; /* what its argument points to */
 };
 
@@ -107,14 +107,14 @@ static void run_and_end(void *arg)
 	(void)wf_or_acqrel(&s->f->state, WF_FIBER_DONE);
 }
 
-/* One life: run it, or wait for who does; then it is free. */
+/* One life: run it, or wait for the thread that does; then it is free. */
 static void live(struct fresh *s, int life, uint32_t use)
 {
 	spawn(s, life, use);
 	if (wf_fiber_claim_handle(s->f)) {
 		run(s);
 	} else {
-		/* [pair: fiber.done] As weft_join does it. */
+		/* [pair: fiber.done] The load of weft_join. */
 		while (!(wf_load_acq(&s->f->state) & WF_FIBER_DONE))
 			weft_sim_yield();
 	}
@@ -142,7 +142,7 @@ void word_stale(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* WAIT: who ends it. */
+/* WAIT: which thread ends it. */
 
 #define CAUSES (WF_WAIT_CANCELED | WF_WAIT_LATE)
 
@@ -181,7 +181,7 @@ static uint64_t wait_of(struct waits *s, int i)
 	return wait;
 }
 
-/* Whoever wins a wait that is parked has the fiber in hand. */
+/* The winner of a wait that is parked has the fiber in hand. */
 static void settle(struct waits *s, enum wf_claim claim)
 {
 	if (claim != WF_CLAIM_LOST)
@@ -189,7 +189,7 @@ static void settle(struct waits *s, enum wf_claim claim)
 	if (claim != WF_CLAIM_WAKE)
 		return;
 	weft_sim_assert(s->context == 1, "it was not off its stack");
-	/* Relaxed: what must be seen comes by WAIT alone. */
+	/* Relaxed: WAIT alone shows the fiber all that it must see. */
 	(void)wf_add_rlx(&s->runnable, 1);
 }
 
@@ -202,7 +202,7 @@ static void wake(void *arg)
 	settle(s, wf_wait_claim(s->f, wait, 0));
 }
 
-/* Who cuts it short has only the fiber, as wf_cancel_wake. */
+/* The canceller has only the fiber, as wf_cancel_wake does. */
 static void cancel(void *arg)
 {
 	struct waits *s = arg;
@@ -242,7 +242,7 @@ static void park(struct waits *s, uint64_t wait)
 	uint64_t seen = wait | WF_WAIT_ARMED;
 
 	s->context = 1;
-	/* [pair: fiber.wake] As wf_waiter_settle does it. */
+	/* [pair: fiber.wake] The step of wf_waiter_settle. */
 	if (wf_cas_rel(&s->f->wait, &seen, wait | WF_WAIT_SETTLED))
 		while (wf_load_rlx(&s->runnable) == 0)
 			weft_sim_yield();

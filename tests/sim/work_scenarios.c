@@ -267,7 +267,7 @@ void work_turns(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
-/* The same with fibers that go on and on in other ways. */
+/* Fibers that go on and on in other ways. */
 
 static bool goes_on(void)
 {

@@ -53,7 +53,7 @@ static void *yields(void *arg)
 	return NULL;
 }
 
-/* Two on one worker, one on the other, who also steals; arg is flags. */
+/* Two on one worker, one on the other, which also steals; arg is flags. */
 void yield_three(void *arg)
 {
 	open_all((unsigned)(uintptr_t)arg);
@@ -146,14 +146,14 @@ static void *computes(void *arg)
 	return arg;
 }
 
-/* Goes on at once with who has given way to it. */
+/* Gives way at once to the fiber that has given way to it. */
 static void *gives_back(void *arg)
 {
 	weft_yield();
 	return arg;
 }
 
-/* In place of the monitor: whoever sleeps is woken. */
+/* In place of the monitor: wakes sleepers. */
 static void monitor(void *arg)
 {
 	(void)arg;
@@ -163,7 +163,7 @@ static void monitor(void *arg)
 	}
 }
 
-/* What waits behind a fiber that computes is stolen, also after a yield. */
+/* Thieves take the tasks behind a fiber that computes, also after a yield. */
 void yield_computes(void *arg)
 {
 	int thread;
@@ -274,8 +274,8 @@ void yield_fair(void *arg)
 
 /* ------------------------------------------------------------------------ */
 /*
- * One worker: whoever never gives way keeps all others from running.  These
- * are whole runtimes, for the seeded bugs of tests/sim/bugs.txt.
+ * One worker: a fiber that never gives way keeps all others from running.
+ * These are whole runtimes, for the seeded bugs of tests/sim/bugs.txt.
  */
 
 enum { ENDED = 8, SPILLS = 6, SPILL_ROUNDS = 4, SPILL_PICKS = 200 };

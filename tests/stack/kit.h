@@ -2,8 +2,8 @@
 /*
  * tests/stack/kit.h - a pool and a cache, and taking many stacks at once.
  *
- * What cannot fail here ends the program if it does, so that children and
- * threads, which must not make assertions of the framework, can use it too.
+ * A call that cannot fail here ends the program if it does.  So children and
+ * threads, which must not make assertions of the framework, can use the kit.
  */
 #ifndef WEFT_TESTS_STACK_KIT_H
 #define WEFT_TESTS_STACK_KIT_H

@@ -493,7 +493,7 @@ static void *sleeper(void *arg)
 
 enum how { WOKEN, CANCELLED, TIMED_OUT, BOTH, SHIELDED, HOWS };
 
-/* What ends it; what it must say. */
+/* Ends the wait; returns the result that the wait must have. */
 static int end_it(weft_fiber *f, enum how how)
 {
 	struct wf_node *n;
