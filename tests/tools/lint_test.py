@@ -41,6 +41,7 @@ size
 mirror
 names
 cycles
+narrow
 text
 syscalls
 doors
@@ -113,7 +114,7 @@ RUNQ_C = """#include "queue/runq.h"
 static int full(struct wf_runq *q)
 {
 	/*
-	 * [pair: runq.consume] Whoever moved head had seen tail.
+	 * [pair: runq.consume] The thief that moved head had seen tail.
 	 */
 	return wf_load_acq(&q->head) + WF_RUNQ_CAP ==
 		wf_load_acq(&q->tail);
@@ -823,6 +824,38 @@ class Rules(LintCase):
         both[path] = three[path].replace("#", '#include "os/p.h"\n#', 1)
         self.expect(both, ("cycles", path, 1))
         self.expect(self.circle("a", "b", "c", "d", room="sim"))
+
+    def chain(self, n, room="sync"):
+        """A file that sees n headers, each through the one before."""
+        path = f"src/{room}/narrow.c"
+        files = {path: c(path, '#include "base/h1.h"\n#include "base/h1.h"\n'
+                         "#include <weft/task.h>\n"),
+                 f"tests/{room}/narrow_test.c": c(
+                     f"tests/{room}/narrow_test.c", "", "it sees n headers")}
+        for i in range(1, n + 1):
+            here = f"src/base/h{i}.h"
+            there = f'#include "base/h{i + 1}.h"\n' if i < n else ""
+            files[here] = h(here, there + "#include <stdint.h>\n")
+        return files
+
+    def test_narrow(self):
+        limit = LINT_MODULE.HEADERS
+        self.assertEqual(limit, 15)
+        found = ("narrow", "src/sync/narrow.c", 1)
+        self.expect(self.chain(limit))
+        self.expect(self.chain(limit + 1), found)
+        self.expect(self.chain(limit + 1, room="chan"))
+        self.expect(self.chain(limit + 1, room="sched"))
+        # A header of the room is judged by the files that include it.
+        files = self.chain(limit + 1)
+        path = "src/sync/wide.h"
+        files[path] = h(path, '#include "base/h1.h"\n')
+        self.expect(files, found)
+        # The file's own header counts.
+        files = self.chain(limit)
+        files[path] = h(path, "struct wf_x;\n")
+        files[found[1]] += '#include "sync/wide.h"\n'
+        self.expect(files, found)
 
     def test_names_typedef(self):
         for path in ("include/weft/task.h", "tests/support/check.h",
