@@ -43,6 +43,7 @@ names
 cycles
 narrow
 text
+words
 syscalls
 doors
 """.split()
@@ -896,6 +897,53 @@ class Rules(LintCase):
         self.append("cli/main.c", 'char s[] = "/tmp/x.XXXXXX";\n')
         self.expect({"docs/x.bin": "\0 \n\n"})
         self.expect({"tests/x.patch": "@@\n \n x\n"})
+
+    def test_words(self):
+        bad = ("The same, holding the lock.", "As wf_push.", "As weft_go.",
+               "Likewise for n.", "It pushes.  The same for take.",
+               "Take: The same.", "[Q1] Likewise.",
+               "Who waits frees it.", "Whoever comes first takes it.",
+               "It is freed by who saw it.", "Freed, who waits being gone.",
+               "A task; whoever takes it runs it.", "It comes before who does.",
+               "It is for who waits.", "The list is of who waits.",
+               "It ends, and who waits is woken.",
+               "What is left goes on.", "Two take. What comes is new.",
+               "It ends; what was there stays.", "It is no task.",
+               "These tasks\n * are no\n * fibers.")
+        for path in ("src/sched/pick.c", "include/weft/task.h", "cli/main.c",
+                     "tests/queue/runq_test.c", "bench/spin.c",
+                     "examples/hello.c", "src/arch/x86_64/context.S"):
+            for text in bad if path == "src/sched/pick.c" else bad[:2]:
+                with self.subTest(path=path, text=text):
+                    at = text.split("\n")[1 if "\n" in text else 0]
+                    self.append(path, f"/* {text} */\n", ("words", path, at))
+
+    def test_words_of_a_long_comment(self):
+        path = "src/sched/pick.c"
+        for text in ("The last one is taken by\n * whoever comes.",
+                     "One comes.\n *\n * Whoever does.",
+                     "One comes.\n * The same for two."):
+            with self.subTest(text=text):
+                self.append(path, f"/*\n * {text}\n */\n",
+                            ("words", path, text.split("\n")[-1]))
+        self.append(path, "/* Who waits is woken by who ends. */\n",
+                    *[("words", path, "Who waits")] * 2)
+        self.append(path, "int x; /* who waits */ // The same.\n",
+                    *[("words", path, "who waits")] * 2)
+
+    def test_words_stays_clean(self):
+        path = "src/sched/pick.c"
+        self.append(path, """
+/* A user who reads this, and the fiber that waits. Whole. Whose turn it is. */
+/* Takes the same lock, as wf_push does. Both see the same. */
+/* What a reader will wrongly assume: that it is empty. Do what it says. */
+/* There is no task, there\n * are no fibers, and this is no longer one. */
+/* There was no room. It is no more than that. This is not a task. */
+/* It says who waits. It asks who has it, and what is left. */
+// What the monitor knows.
+char s[] = "Who waits? The same: who waits is no task. /* The same */";
+""")
+        self.append("docs/DESIGN.md", "Who waits is no task.\n")
 
     def test_syscalls(self):
         path = "src/sched/pick.c"
