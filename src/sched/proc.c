@@ -27,7 +27,11 @@ int wf_proc_open(struct wf_proc *p, struct wf_group *group,
 
 void wf_proc_close(struct wf_proc *p)
 {
+	void *block;
+
 	wf_assert(wf_proc_backlog(p) == 0,
 		"processor %u is closed with tasks in its queues", p->id);
+	while ((block = wf_spares_take(&p->spares)) != NULL)
+		wf_os_free(block);
 	wf_stack_cache_close(&p->stacks);
 }

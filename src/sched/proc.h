@@ -20,6 +20,7 @@
 #include "base/atomic.h"
 #include "base/compiler.h"
 #include "base/random.h"
+#include "base/spares.h"
 #include "fiber/slab.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -112,6 +113,7 @@ struct wf_proc {
 	struct wf_counters counters;
 	struct wf_fiber_cache fibers;
 	struct wf_stack_cache stacks;
+	struct wf_spares spares;	/* wait/record.h */
 	uint32_t gave_way;		/* how often joiners did: life/join.c */
 	struct wf_turn turn;
 	uint64_t shuffled;		/* the queue's tail, when it last was */

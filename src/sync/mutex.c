@@ -3,38 +3,44 @@
  * sync/mutex.c - the mutex.
  *
  * WORD:
- *	LOCK	bit 0, the lock of the ring: see sync/mutex.h
  *	LOCKED	the mutex has a holder
- *	WOKEN	an unlocker took a waiter out of the ring to try for the mutex,
- *		and that waiter has neither got it nor gone back; there is at
- *		most one
- *	HANDOFF	unlock hands the mutex over to the first of the ring
- *	first	the first of the waiters, which are a ring; NULL: none
+ *	WOKEN	an unlock chose a waiter to try for the mutex, and that waiter
+ *		has neither got it nor gone back; there is at most one
+ *	HANDOFF	unlock hands the mutex over to the first waiter
+ *	link	the waiters: see sync/mutex_waiters.h
  *
- *	(M1) A waiter in the ring will be woken: LOCKED or WOKEN is set unless
- *	     the ring is empty.
+ *	(M1) A waiter in the list will be chosen: LOCKED or WOKEN is set unless
+ *	     the list is empty.
  *	(M2) HANDOFF is set only together with LOCKED, and WOKEN is not; so no
- *	     newcomer can take the mutex before the first of the ring.
+ *	     newcomer can take the mutex before the first waiter.
  *
  *	0 -> LOCKED			lock
  *	-LOCKED -> +LOCKED		lock, the fastest newcomer (take)
- *	+first				lock, by its commit, if LOCKED
+ *	+waiter				lock, by its commit, if LOCKED
  *	LOCKED -> 0			unlock
- *	-LOCKED +WOKEN, first -> next	unlock; the first waiter tries
+ *	-LOCKED +WOKEN, -waiter		unlock; the first waiter tries
  *	+LOCKED -WOKEN			the woken waiter got the mutex
- *	-WOKEN, first -> waiter		it did not: it is the first again; and
+ *	-WOKEN, +waiter			it did not: it is the first again; and
  *	+HANDOFF			it has waited for too long
- *	first -> next [-HANDOFF]	unlock hands over: it stays LOCKED
+ *	-waiter [-HANDOFF]		unlock hands over: it stays LOCKED
  *
  * A hand-over costs a switch for every turn, so unlock mostly does without.  A
  * fiber that comes by and finds the mutex free is faster than one that has to
  * be switched to, and many short sections are done meanwhile.
  *
- * A WOKEN waiter that gives up takes the mutex, if it is free, even after its
- * deadline: no other waiter would be woken (M1).
+ * LOCK-FREE.  Each step above is one compare-and-swap, and nothing is locked
+ * besides the mutex.  A thread that is stopped anywhere in lock or unlock, and
+ * neither holds the mutex nor was chosen or has chosen another, delays no other
+ * thread.  From the choice until the chosen waiter has the mutex or has gone
+ * back, that waiter and the thread that wakes it have the turn: if one of them
+ * is stopped then, the waiters behind wait, as for a holder; newcomers do not.
+ * A waiter that gives up leaves its record in the list and returns at once.
  *
- * Unlock touches nothing after the compare-and-swap, or the store, by which
- * another fiber can have the mutex.
+ * A WOKEN waiter that gives up takes the mutex, if it is free, even after its
+ * deadline: no other waiter would be chosen (M1).
+ *
+ * Unlock touches nothing of the mutex after the compare-and-swap by which
+ * another fiber can have it.
  *
  * Reads next: sync/rwlock.c
  */
@@ -46,12 +52,7 @@
 #include "base/assert.h"
 #include "base/atomic.h"
 #include "os/spin.h"
-#include "wait/wait.h"
-
-#define WF_MUTEX_LOCKED ((uint64_t)2)
-#define WF_MUTEX_WOKEN ((uint64_t)4)
-#define WF_MUTEX_HANDOFF ((uint64_t)8)
-#define WF_MUTEX_BITS ((uint64_t)15)
+#include "sync/mutex_waiters.h"
 
 /*
  * So many looks at a mutex that is taken, a while apart: each takes the cache
@@ -62,21 +63,7 @@
 /* A waiter that has waited for 1 ms has the mutex handed over. */
 #define WF_MUTEX_PATIENCE_NS ((int64_t)1000000)
 
-struct mutex_waiter {
-	struct wf_waiter w;	     /* must be first */
-	struct wf_node node;	     /* in no list */
-	struct mutex_waiter *next, *prev; /* the ring; by LOCK */
-	bool listed;		     /* in the ring; by LOCK */
-	bool handed;		     /* by its claimer: it has the mutex */
-	bool woken;		     /* it is the waiter that WOKEN means */
-	bool hungry;		     /* it has waited for too long */
-	int64_t since_ns;
-	weft_mutex *mutex;
-} wf_aligned(16);
-
 _Static_assert(sizeof(weft_mutex) == 16, "weft_mutex is part of the ABI");
-_Static_assert(
-	_Alignof(struct mutex_waiter) > WF_MUTEX_BITS, "bits in a pointer");
 
 /* The public struct has no atomics, so that C++ can have it too. */
 static inline _Atomic(uint64_t) *word_of(weft_mutex *m)
@@ -87,48 +74,6 @@ static inline _Atomic(uint64_t) *word_of(weft_mutex *m)
 static inline _Atomic(uint64_t) *owner_of(weft_mutex *m)
 {
 	return (_Atomic(uint64_t) *)&m->owner_;
-}
-
-/* ------------------------------------------------------------------------ */
-/* The ring: the word points to its first. */
-
-static struct mutex_waiter *first_of(uint64_t word)
-{
-	return (struct mutex_waiter *)(uintptr_t)(word & ~WF_MUTEX_BITS);
-}
-
-static uint64_t with_first(uint64_t word, struct mutex_waiter *first)
-{
-	return (word & WF_MUTEX_BITS) | (uintptr_t)first;
-}
-
-/* s as the last, or as the first, of the ring of word. */
-static uint64_t ring_add(uint64_t word, struct mutex_waiter *s, bool front)
-{
-	struct mutex_waiter *first = first_of(word);
-
-	s->listed = true;
-	if (first == NULL) {
-		s->next = s;
-		s->prev = s;
-		return with_first(word, s);
-	}
-	s->next = first;
-	s->prev = first->prev;
-	s->prev->next = s;
-	first->prev = s;
-	return front ? with_first(word, s) : word;
-}
-
-/* s out of the ring; without a waiter there is no hand-over. */
-static uint64_t ring_remove(uint64_t word, struct mutex_waiter *s)
-{
-	s->listed = false;
-	if (s->next == s)
-		return with_first(word, NULL) & ~WF_MUTEX_HANDOFF;
-	s->next->prev = s->prev;
-	s->prev->next = s->next;
-	return first_of(word) == s ? with_first(word, s->next) : word;
 }
 
 /* ------------------------------------------------------------------------ */
@@ -159,7 +104,6 @@ static bool take_seen(weft_mutex *m, uint64_t seen, bool woken)
 static bool take(weft_mutex *m, bool woken, unsigned looks)
 {
 	uint64_t me = wf_owner_runs();
-	unsigned waits = 0;
 
 	for (;;) {
 		uint64_t seen = wf_load_rlx(word_of(m));
@@ -168,8 +112,6 @@ static bool take(weft_mutex *m, bool woken, unsigned looks)
 			if (looks-- == 0 || !may_run(m, seen, me))
 				return false;
 			wf_spin_while();
-		} else if (seen & WF_BIT_LOCK) {
-			wf_spin_pause(++waits);
 		} else if (take_seen(m, seen, woken)) {
 			wf_store_rlx(owner_of(m), me);
 			return true;
@@ -177,52 +119,76 @@ static bool take(weft_mutex *m, bool woken, unsigned looks)
 	}
 }
 
-/* Wait in the ring, unless the mutex is free by now. */
-static bool commit(struct weft_awaiter *a, weft_fiber *f)
+/*
+ * Push s if the mutex is taken; false: it is free.  The push is the last access
+ * to s.  [pair: mutex.push] The holder sees s as it is.
+ */
+static bool push(struct wf_mutex_waiter *s)
 {
-	struct mutex_waiter *s = (struct mutex_waiter *)a;
 	_Atomic(uint64_t) *word = word_of(s->mutex);
-	uint64_t seen = wf_bit_lock(word), next = seen;
-	bool woken = s->woken;
+	uint64_t seen = wf_load_rlx(word), next;
 
-	(void)f;
-	if (!(seen & WF_MUTEX_LOCKED)) {
-		wf_bit_unlock(word, seen);
-		return false;
-	}
-	if (woken)
-		next &= ~WF_MUTEX_WOKEN;
-	if (s->hungry)
-		next |= WF_MUTEX_HANDOFF;
-	next = ring_add(next, s, woken);
-	s->woken = false;
-	if (!wf_waiter_publish(&s->w)) {
-		(void)ring_remove(next, s);
-		s->woken = woken;
-		wf_bit_unlock(word, seen);
-		return false;
-	}
-	wf_bit_unlock(word, next);
+	do {
+		if (!(seen & WF_MUTEX_LOCKED))
+			return false;
+		next = wf_mutex_push(s, seen);
+		if (s->first_again)
+			next &= ~WF_MUTEX_WOKEN;
+		if (s->hungry)
+			next |= WF_MUTEX_HANDOFF;
+	} while (!wf_cas_weak_rel(word, &seen, next));
 	return true;
 }
 
-/* s gives up.  Returns err, or 0 if it has the mutex after all. */
-static wf_noinline int give_up(weft_mutex *m, struct mutex_waiter *s, int err)
+/* Only an unlock can claim s: its wait begins before the push. */
+static bool commit_shielded(struct weft_awaiter *a, weft_fiber *f)
 {
-	uint64_t next = wf_bit_lock(word_of(m));
+	struct wf_mutex_waiter *s = (struct wf_mutex_waiter *)a;
 
-	if (s->listed)
-		next = ring_remove(next, s);
-	if (s->woken) {
-		next &= ~WF_MUTEX_WOKEN;
-		if (!(next & WF_MUTEX_LOCKED)) {
-			next |= WF_MUTEX_LOCKED;
+	(void)f;
+	return wf_waiter_publish(&s->w) &&
+		(push(s) || wf_waiter_take_back(&s->w));
+}
+
+/*
+ * s may be claimed, and freed by an unlock, as soon as it is pushed.  But its
+ * fiber does not run before this commit has returned: its frame is there.
+ */
+static bool commit(struct weft_awaiter *a, weft_fiber *f)
+{
+	struct wf_mutex_waiter *s = (struct wf_mutex_waiter *)a;
+	uint64_t wait = s->w.wait;
+	bool *pushed = s->pushed;
+
+	if (!wf_waiter_arm(&s->w))
+		return false;
+	*pushed = true;
+	if (push(s))
+		return f == NULL || wf_wait_settle(f, wait);
+	*pushed = false;
+	return wf_waiter_disarm(&s->w);
+}
+
+/*
+ * The caller was chosen and gives up: another waiter must have the turn.
+ * Returns err, or 0 if the caller has the mutex after all.
+ */
+static int pass_turn(weft_mutex *m, int err)
+{
+	uint64_t seen = wf_load_rlx(word_of(m));
+
+	for (;;) {
+		if (!(seen & WF_MUTEX_LOCKED)) {
+			if (!take_seen(m, seen, true)) {
+				seen = wf_load_rlx(word_of(m));
+				continue;
+			}
 			wf_store_rlx(owner_of(m), wf_owner_runs());
-			err = 0;
+			return 0;
 		}
+		if (wf_cas_weak_rlx(word_of(m), &seen, seen & ~WF_MUTEX_WOKEN))
+			return err;
 	}
-	wf_bit_unlock(word_of(m), next);
-	return err;
 }
 
 /* Is the caller the holder?  No other fiber writes our OWNER. */
@@ -232,46 +198,98 @@ static bool has_it(weft_mutex *m)
 }
 
 /*
- * Lock a mutex that is taken, or me is 0.  Inside.  shielded: nothing but the
- * mutex ends the wait.
+ * How the caller waits, again and again until it has the mutex.  shielded:
+ * nothing but the mutex ends the wait.
  */
+struct attempt {
+	weft_mutex *mutex;
+	weft_time deadline;
+	bool shielded;
+	bool pushed;		/* the waiter belongs to the list (V2) */
+	bool woken;		/* the caller is the waiter that WOKEN means */
+	int64_t since_ns;
+};
+
+/* Wait once with s.  1: try for the mutex.  0: the caller has it. */
+static wf_may_switch int wait_once(
+	struct attempt *a, struct wf_mutex_waiter *s)
+{
+	weft_mutex *m = a->mutex;
+	int64_t now_ns = wf_os_now_ns();
+	int err;
+
+	if (a->since_ns == 0)
+		a->since_ns = now_ns;
+	wf_node_open(&s->node, &s->w);
+	s->mutex = m;
+	s->pushed = &a->pushed;
+	s->since_ns = a->since_ns;
+	s->first_again = a->woken;
+	s->hungry = a->woken && now_ns - a->since_ns > WF_MUTEX_PATIENCE_NS;
+	s->handed = false;
+	a->pushed = false;
+	err = a->shielded
+		? wf_wait_shielded(&s->w, commit_shielded, "mutex", m)
+		: wf_wait(&s->w, commit, "mutex", m, a->deadline);
+	if (err != 0)
+		return err;
+	if (!s->handed) {
+		a->woken = true;
+		return 1;
+	}
+	wf_store_rlx(owner_of(m), wf_owner_runs());
+	return 0;
+}
+
+/* Lock a mutex that was taken.  s is the caller's until it gives up. */
+static wf_may_switch int lock_waiting(
+	struct attempt *a, struct wf_mutex_waiter *s)
+{
+	int err;
+
+	do {
+		err = wait_once(a, s);
+	} while (err == 1 && !take(a->mutex, a->woken, WF_MUTEX_LOOKS));
+	if (err < 0 && a->pushed)
+		return err;
+	if (!a->shielded)
+		wf_record_give(s);
+	if (err == 1)
+		return 0;
+	return err < 0 && a->woken ? pass_turn(a->mutex, err) : err;
+}
+
+static wf_noinline wf_may_switch int lock_shielded(struct attempt *a)
+{
+	struct wf_mutex_waiter s;
+
+	return lock_waiting(a, &s);
+}
+
+static wf_noinline wf_may_switch int lock_open(struct attempt *a)
+{
+	struct wf_mutex_waiter *s = wf_record_take();
+
+	return s != NULL ? lock_waiting(a, s) : -ENOMEM;
+}
+
+/* Lock a mutex that is taken, or me is 0.  Inside. */
 static wf_noinline wf_may_switch int lock_slow(
 	weft_mutex *m, uint64_t me, weft_time deadline, bool shielded)
 {
-	struct mutex_waiter s;
-	int err;
+	struct attempt a = { .mutex = m,
+		.deadline = deadline,
+		.shielded = shielded };
 
 	if (me == 0)
 		(void)wf_owner_spent();
-	s.listed = s.handed = s.woken = s.hungry = false;
-	s.since_ns = 0;
-	s.mutex = m;
-	wf_node_open(&s.node, &s.w);
-	while (!take(m, s.woken, deadline > WEFT_NOW ? WF_MUTEX_LOOKS : 0)) {
-		if (deadline <= WEFT_NOW)
-			return -ETIMEDOUT;
-		wf_assert(deadline != WEFT_FOREVER || !has_it(m),
-			"weft_mutex %p: its holder locks it again",
-			(void *)m);
-		if (s.since_ns == 0)
-			s.since_ns = wf_os_now_ns();
-		else
-			s.hungry = s.woken &&
-				wf_os_now_ns() - s.since_ns >
-					WF_MUTEX_PATIENCE_NS;
-		err = shielded
-			? wf_wait_shielded(&s.w, commit, "mutex", m)
-			: wf_wait(&s.w, commit, "mutex", m, deadline);
-		if (err < 0)
-			return give_up(m, &s, err);
-		if (s.handed) {
-			wf_store_rlx(owner_of(m), wf_owner_runs());
-			return 0;
-		}
-		if (err == 0)
-			s.woken = true;
-	}
-	return 0;
+	if (take(m, false, deadline > WEFT_NOW ? WF_MUTEX_LOOKS : 0))
+		return 0;
+	if (deadline <= WEFT_NOW)
+		return -ETIMEDOUT;
+	wf_assert(deadline != WEFT_FOREVER || !has_it(m),
+		"weft_mutex %p: its holder locks it again", (void *)m);
+	return shielded ? lock_shielded(&a) : lock_open(&a);
 }
 
 /* Take the mutex, if it is free and the caller need not give way before. */
@@ -324,44 +342,68 @@ void wf_mutex_lock(weft_mutex *m)
 /* ------------------------------------------------------------------------ */
 /* Unlock. */
 
-/*
- * Holding LOCK, the word being seen: take the first out of the ring and let it
- * have the mutex, or try for it; give LOCK back.  False: it had given up.
- */
-static bool pass_on(weft_mutex *m, uint64_t seen, int64_t now_ns)
+/* Does the first of queue still have the mutex handed over after s? */
+static bool stays_handoff(
+	struct wf_mutex_waiter *s, struct wf_mutex_waiter *queue, int64_t now_ns)
 {
-	struct mutex_waiter *s = first_of(seen);
-	uint64_t next = ring_remove(seen, s);
-	bool won = wf_waiter_claim(&s->node);
-
-	if (won && (seen & WF_MUTEX_HANDOFF)) {
-		s->handed = true;
-		if (now_ns - s->since_ns < WF_MUTEX_PATIENCE_NS)
-			next &= ~WF_MUTEX_HANDOFF;
-	} else if (won) {
-		next = (next & ~WF_MUTEX_LOCKED) | WF_MUTEX_WOKEN;
-	}
-	wf_bit_unlock(word_of(m), next);
-	if (won)
-		wf_waiter_wake(&s->w, WEFT_HINT_DEFAULT);
-	return won;
+	return queue != NULL && now_ns - s->since_ns >= WF_MUTEX_PATIENCE_NS;
 }
 
-/* There is a waiter, or one is about to wait, or was woken. */
+/* The word when s, claimed, or NULL, was taken out and queue is left. */
+static uint64_t word_after(uint64_t seen, struct wf_mutex_waiter *s,
+	struct wf_mutex_waiter *queue)
+{
+	uint64_t next = queue ? (uintptr_t)queue | WF_MUTEX_SORTED : 0;
+
+	if (s == NULL)
+		return next;
+	s->handed = seen & WF_MUTEX_HANDOFF;
+	if (!s->handed)
+		return next | WF_MUTEX_WOKEN;
+	next |= WF_MUTEX_LOCKED;
+	if (stays_handoff(s, queue, wf_os_now_ns()))
+		next |= WF_MUTEX_HANDOFF;
+	return next;
+}
+
+/*
+ * The mutex has waiters, and none is WOKEN: let the first have it, or try for
+ * it.  No other thread sets WOKEN meanwhile.
+ */
+static void choose(weft_mutex *m)
+{
+	struct wf_mutex_waiter *queue = NULL, *gone = NULL, *s = NULL;
+	uint64_t known = 0, seen, next;
+
+	do {
+		/* [pair: mutex.push] See the waiters as they were pushed. */
+		seen = wf_load_acq(word_of(m));
+		queue = wf_mutex_sort(seen, known, queue);
+		known = seen & WF_MUTEX_LINK;
+		if (s == NULL)
+			s = wf_mutex_claim(&queue, &gone);
+		next = word_after(seen, s, queue);
+		/* [pair: mutex.word] Show all we did; our last access. */
+	} while (!wf_cas_rel(word_of(m), &seen, next));
+	wf_mutex_waiters_free(gone);
+	if (s != NULL)
+		wf_waiter_wake(&s->w, WEFT_HINT_DEFAULT);
+}
+
+/* There is a waiter, or one was woken. */
 static wf_noinline void unlock_slow(weft_mutex *m, uint64_t seen)
 {
-	int64_t now_ns = seen & WF_MUTEX_HANDOFF ? wf_os_now_ns() : INT64_MAX;
-
 	wf_assert(seen & WF_MUTEX_LOCKED,
 		"weft_mutex %p: the caller unlocks it, but it is not locked",
 		(void *)m);
 	do {
-		seen = wf_bit_lock(word_of(m));
-		if (first_of(seen) == NULL || (seen & WF_MUTEX_WOKEN)) {
-			wf_bit_unlock(word_of(m), seen & ~WF_MUTEX_LOCKED);
+		if ((seen & WF_MUTEX_LINK) && !(seen & WF_MUTEX_WOKEN)) {
+			choose(m);
 			return;
 		}
-	} while (!pass_on(m, seen, now_ns));
+		/* [pair: mutex.word] Show all we did; our last access. */
+	} while (!wf_cas_weak_rel(
+		word_of(m), &seen, seen & ~WF_MUTEX_LOCKED));
 }
 
 static inline void release(weft_mutex *m)

@@ -148,7 +148,8 @@ static int sleep_thread(struct wf_waiter *w, weft_time deadline)
 			wf_os_thread_yield();
 		else if (wf_os_futex_wait(&w->word, seen, deadline) ==
 				-ETIMEDOUT &&
-			wf_cas_rlx(&w->word, &seen, WF_WAITER_GONE))
+			/* [pair: waiter.gone] Our last access to w. */
+			wf_cas_rel(&w->word, &seen, WF_WAITER_GONE))
 			return -ETIMEDOUT;
 	}
 }
@@ -228,12 +229,22 @@ bool wf_waiter_arm(struct wf_waiter *w)
 
 bool wf_waiter_settle(struct wf_waiter *w)
 {
-	uint64_t seen = w->wait | WF_WAIT_ARMED;
+	return w->fiber == NULL || wf_wait_settle(w->fiber, w->wait);
+}
 
-	if (w->fiber == NULL)
-		return true;
+bool wf_wait_settle(weft_fiber *f, uint64_t wait)
+{
+	uint64_t seen = wait | WF_WAIT_ARMED;
+
 	/* [pair: fiber.wake] A claimer finds the fiber off its stack. */
-	return wf_cas_rel(&w->fiber->wait, &seen, w->wait | WF_WAIT_SETTLED);
+	return wf_cas_rel(&f->wait, &seen, wait | WF_WAIT_SETTLED);
+}
+
+bool wf_waiter_take_back(struct wf_waiter *w)
+{
+	if (w->fiber != NULL)
+		(void)take_back(w, WF_WAIT_SETTLED);
+	return false;
 }
 
 bool wf_waiter_disarm(struct wf_waiter *w)

@@ -279,6 +279,15 @@ wf_must_check bool wf_waiter_arm(struct wf_waiter *w);
 wf_must_check bool wf_waiter_settle(struct wf_waiter *w);
 wf_must_check bool wf_waiter_disarm(struct wf_waiter *w);
 
+/* wf_waiter_settle for fiber f, whose waiter may be gone; wait: of that. */
+wf_must_check bool wf_wait_settle(weft_fiber *f, uint64_t wait);
+
+/*
+ * In the commit of a shielded wait that was published before its node: there is
+ * nothing to wait for.  Returns false, as commit then does.
+ */
+wf_must_check bool wf_waiter_take_back(struct wf_waiter *w);
+
 /*
  * For an object that may be freed while a waiter that gave up is still about to
  * look at it (sync/group.c).  leave, by that waiter: true: the node is still

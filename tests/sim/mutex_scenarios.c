@@ -152,7 +152,7 @@ static void cancel_first(unsigned i)
 /* Mutex. */
 
 /* The bits of its word, as sync/mutex.c has them. */
-enum { LOCKED = 2, WOKEN = 4, HANDOFF = 8, BITS = 15 };
+enum { LOCKED = 1, WOKEN = 2, HANDOFF = 4, BITS = 15 };
 
 /* (M1) and (M2) of sync/mutex.c, at every step. */
 static void mutex_check(void *arg)
