@@ -15,6 +15,10 @@
  * An unlock wakes the first waiter, which then tries to lock; a newcomer may be
  * faster.  Once a waiter has waited for more than a millisecond, unlock hands
  * the mutex over to the first waiter, and newcomers cannot overtake it.
+ *
+ * A thread that the system stops inside lock or unlock delays no other fiber or
+ * thread, unless it holds the mutex or an unlock has let it in.  A waiter whose
+ * deadline comes, or that is cancelled, returns even if the holder is stopped.
  */
 #ifndef WEFT_MUTEX_H
 #define WEFT_MUTEX_H
@@ -45,11 +49,11 @@ WEFT_API void weft_mutex_lock(weft_mutex *m);
  * Lock m, waiting no later than deadline; with WEFT_NOW, only if m is free.
  *
  * Returns 0, and the caller holds m; -ETIMEDOUT at the deadline; -ECANCELED if
- * the calling fiber was cancelled and would have to wait; -EAGAIN on a foreign
- * executor (weft/task.h) if no thread could be started to watch the deadline.
- * On an error this call has not locked m.  If the caller holds m already:
- * -ETIMEDOUT at the deadline; with WEFT_FOREVER that is misuse: weft prints one
- * line and aborts.
+ * the calling fiber was cancelled and would have to wait; -ENOMEM if no memory
+ * is left for the wait; -EAGAIN on a foreign executor (weft/task.h) if no thread
+ * could be started to watch the deadline.  On an error this call has not locked
+ * m.  If the caller holds m already: -ETIMEDOUT at the deadline; with
+ * WEFT_FOREVER that is misuse: weft prints one line and aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
  * Order:   on 0, everything before the unlock by the previous holder happens

@@ -94,6 +94,9 @@ typedef struct weft_sim_opts {
 	void (*invariant)(void *arg);
 	/* Called when no thread can run before time passes, unless NULL. */
 	void (*idle)(void *arg);
+	/* With WEFT_SIM_LOCK_FREE, unless NULL: may this thread, as
+	 * weft_sim_thread numbers it, be stopped at this step? */
+	bool (*may_stop)(void *arg, int thread);
 } weft_sim_opts;
 
 /* The outcome of an exploration. */

@@ -113,7 +113,7 @@ struct wf_proc {
 	struct wf_counters counters;
 	struct wf_fiber_cache fibers;
 	struct wf_stack_cache stacks;
-	struct wf_spares spares;	/* wait/record.h */
+	struct wf_spares spares;	/* wf_record_take */
 	uint32_t gave_way;		/* how often joiners did: life/join.c */
 	struct wf_turn turn;
 	uint64_t shuffled;		/* the queue's tail, when it last was */

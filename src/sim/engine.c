@@ -228,12 +228,26 @@ static void give_up(void)
 		switch_to(next);
 }
 
+/* Does the user allow to stop t here? */
+static bool may_stop(struct wf_sim_thread *t)
+{
+	struct wf_sim *s = wf_sim;
+	bool may;
+
+	if (s->may_stop == NULL)
+		return true;
+	s->active = false;
+	may = s->may_stop(s->arg, (int)t->id);
+	s->active = true;
+	return may;
+}
+
 /* WEFT_SIM_LOCK_FREE: the current thread may stop here for long. */
 static void freeze(struct wf_sim_thread *t)
 {
 	struct wf_sim *s = wf_sim;
 
-	if (t->id == 0 || s->frozen != NULL || s->thawed ||
+	if (t->id == 0 || s->frozen != NULL || s->thawed || !may_stop(t) ||
 		wf_sim_choose(WF_SIM_FREEZE, 2) == 0)
 		return;
 	s->frozen = t;

@@ -165,6 +165,7 @@ struct wf_sim {
 	uint32_t flags;
 	void (*invariant)(void *);
 	void (*idle)(void *);
+	bool (*may_stop)(void *, int);
 	void (*body)(void *);
 	void *arg;
 

@@ -473,6 +473,7 @@ static int run_all(struct exploration *x, void (*body)(void *), void *arg,
 	wf_sim->flags = x->opts.flags;
 	wf_sim->invariant = x->opts.invariant;
 	wf_sim->idle = x->opts.idle;
+	wf_sim->may_stop = x->opts.may_stop;
 	x->trace = getenv("WEFT_SIM_TRACE") != NULL;
 	wf_sim->tracing = x->trace;
 	x->length = 1;

@@ -51,7 +51,6 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
-#include "os/spin.h"
 #include "sync/mutex_waiters.h"
 
 /*
@@ -111,7 +110,7 @@ static bool take(weft_mutex *m, bool woken, unsigned looks)
 		if (seen & WF_MUTEX_LOCKED) {
 			if (looks-- == 0 || !may_run(m, seen, me))
 				return false;
-			wf_spin_while();
+			wf_wait_spin();
 		} else if (take_seen(m, seen, woken)) {
 			wf_store_rlx(owner_of(m), me);
 			return true;
@@ -121,7 +120,7 @@ static bool take(weft_mutex *m, bool woken, unsigned looks)
 
 /*
  * Push s if the mutex is taken; false: it is free.  The push is the last access
- * to s.  [pair: mutex.push] The holder sees s as it is.
+ * to s.
  */
 static bool push(struct wf_mutex_waiter *s)
 {
@@ -136,6 +135,7 @@ static bool push(struct wf_mutex_waiter *s)
 			next &= ~WF_MUTEX_WOKEN;
 		if (s->hungry)
 			next |= WF_MUTEX_HANDOFF;
+		/* [pair: mutex.push] The holder sees s as it is. */
 	} while (!wf_cas_weak_rel(word, &seen, next));
 	return true;
 }
@@ -222,7 +222,7 @@ static wf_may_switch int wait_once(
 		a->since_ns = now_ns;
 	wf_node_open(&s->node, &s->w);
 	s->mutex = m;
-	s->pushed = &a->pushed;
+	s->pushed = a->shielded ? NULL : &a->pushed;
 	s->since_ns = a->since_ns;
 	s->first_again = a->woken;
 	s->hungry = a->woken && now_ns - a->since_ns > WF_MUTEX_PATIENCE_NS;
@@ -241,6 +241,40 @@ static wf_may_switch int wait_once(
 	return 0;
 }
 
+/*
+ * The wait of s has ended with err, without an unlock.  True: s belongs to the
+ * list, and the caller must not touch it.  False: s is the caller's; an unlock
+ * may have chosen it meanwhile.
+ */
+static bool is_left(struct attempt *a, struct wf_mutex_waiter *s)
+{
+	struct wf_thread *t = wf_here();
+
+	if (!a->pushed)
+		return false;
+	/* The wait of a plain thread ends by GONE. */
+	if (t == NULL || t->current == NULL || wf_waiter_leave(&s->w))
+		return true;
+	a->woken = true;
+	return false;
+}
+
+/* The caller gives up, with err: -ETIMEDOUT, ...; or has the mutex then: 0. */
+static int give_up(struct attempt *a, struct wf_mutex_waiter *s, int err)
+{
+	bool handed;
+
+	if (is_left(a, s))
+		return err;
+	handed = s->handed;
+	wf_record_give(s);
+	if (handed) {
+		wf_store_rlx(owner_of(a->mutex), wf_owner_runs());
+		return 0;
+	}
+	return a->woken ? pass_turn(a->mutex, err) : err;
+}
+
 /* Lock a mutex that was taken.  s is the caller's until it gives up. */
 static wf_may_switch int lock_waiting(
 	struct attempt *a, struct wf_mutex_waiter *s)
@@ -250,13 +284,11 @@ static wf_may_switch int lock_waiting(
 	do {
 		err = wait_once(a, s);
 	} while (err == 1 && !take(a->mutex, a->woken, WF_MUTEX_LOOKS));
-	if (err < 0 && a->pushed)
-		return err;
+	if (err < 0)
+		return give_up(a, s, err);
 	if (!a->shielded)
 		wf_record_give(s);
-	if (err == 1)
-		return 0;
-	return err < 0 && a->woken ? pass_turn(a->mutex, err) : err;
+	return 0;
 }
 
 static wf_noinline wf_may_switch int lock_shielded(struct attempt *a)
@@ -343,8 +375,8 @@ void wf_mutex_lock(weft_mutex *m)
 /* Unlock. */
 
 /* Does the first of queue still have the mutex handed over after s? */
-static bool stays_handoff(
-	struct wf_mutex_waiter *s, struct wf_mutex_waiter *queue, int64_t now_ns)
+static bool stays_handoff(struct wf_mutex_waiter *s,
+	struct wf_mutex_waiter *queue, int64_t now_ns)
 {
 	return queue != NULL && now_ns - s->since_ns >= WF_MUTEX_PATIENCE_NS;
 }

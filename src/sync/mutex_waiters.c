@@ -4,9 +4,6 @@
  */
 #include "sync/mutex_waiters.h"
 
-#include "base/atomic.h"
-#include "wait/record.h"
-
 static struct wf_mutex_waiter *waiter_of(uint64_t link)
 {
 	return (struct wf_mutex_waiter *)(uintptr_t)(link & ~WF_MUTEX_BITS);
@@ -37,7 +34,8 @@ static struct wf_mutex_waiter *append(struct wf_mutex_waiter *queue,
 struct wf_mutex_waiter *wf_mutex_sort(
 	uint64_t word, uint64_t known, struct wf_mutex_waiter *queue)
 {
-	struct wf_mutex_waiter *oldest = NULL, *newest = NULL, *again = NULL, *s;
+	struct wf_mutex_waiter *oldest = NULL, *newest = NULL, *s;
+	struct wf_mutex_waiter *again = NULL;
 	uint64_t link = word & WF_MUTEX_LINK;
 
 	for (; link != known && !(link & WF_MUTEX_SORTED); link = s->below) {
@@ -61,6 +59,12 @@ struct wf_mutex_waiter *wf_mutex_sort(
 	return queue;
 }
 
+static bool claim(struct wf_mutex_waiter *s)
+{
+	return s->pushed != NULL ? wf_waiter_claim_left(&s->node)
+				 : wf_waiter_claim(&s->node);
+}
+
 struct wf_mutex_waiter *wf_mutex_claim(
 	struct wf_mutex_waiter **queue, struct wf_mutex_waiter **gone)
 {
@@ -70,10 +74,8 @@ struct wf_mutex_waiter *wf_mutex_claim(
 		*queue = s->next;
 		if (s->next != NULL)
 			s->next->last = s->last;
-		if (wf_waiter_claim(&s->node))
+		if (claim(s))
 			return s;
-		/* [pair: waiter.gone] The owner has touched s for the last time. */
-		wf_fence_acq();
 		s->next = *gone;
 		*gone = s;
 	}

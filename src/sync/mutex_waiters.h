@@ -18,12 +18,15 @@
  *	(V2) A waiter whose push succeeded belongs to the list.  The thread that
  *	     takes it out claims it: if it wins, the waiter is its owner's
  *	     again; otherwise the owner has given up, and the thread frees it.
+ *	(V3) The word of a waiter that may give up decides that: WAITING becomes
+ *	     CLAIMED by the one, or GONE by its owner (wf_waiter_leave).  After
+ *	     GONE the owner's fiber and its runtime may be gone too.
  *
- * MEMORY.  A waiter that nothing but the mutex can end (weft_mutex_lock) lies in
- * the frame of its function, which returns only after a claim.  A waiter with a
+ * MEMORY.  A waiter that only an unlock can end (weft_mutex_lock) lies in the
+ * frame of its function, which returns only after a claim.  A waiter with a
  * deadline, or that can be canceled, may give up while the holder or a waker is
  * stopped: its function returns, and the waiter stays in the list.  So it is a
- * record (wait/record.h).  The list is empty after an unlock that let no waiter
+ * record (wait/wait.h).  The list is empty after an unlock that let no waiter
  * in, so a mutex that is freed leaks none.
  *
  * Reads next: sync/mutex.c
@@ -36,7 +39,6 @@
 
 #include <weft/mutex.h>
 
-#include "wait/record.h"
 #include "wait/wait.h"
 
 #define WF_MUTEX_LOCKED ((uint64_t)1)
@@ -53,9 +55,10 @@ struct wf_mutex_waiter {
 	struct wf_node node;		/* in no list */
 	uint64_t below;			/* pushed: the link before the push */
 	struct wf_mutex_waiter *next;	/* in the queue, or of those to free */
-	struct wf_mutex_waiter *last;	/* of the first in the queue: the last */
+	struct wf_mutex_waiter *last;	/* of the queue, in its first */
 	weft_mutex *mutex;
-	bool *pushed;			/* in its owner's frame: (V2) holds */
+	bool *pushed;			/* in its owner's frame: (V2) holds;
+					   NULL: it never gives up */
 	int64_t since_ns;
 	bool first_again;		/* it was woken and came too late */
 	bool hungry;			/* it has waited for too long */

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "os/os.h"
+#include "os/spin.h"
 #include "sched/foreign.h"
 #include "sched/runtime.h"
 #include "sched/submit.h"
@@ -184,6 +185,11 @@ wf_may_switch int wf_wait_shielded(struct wf_waiter *w, wf_commit_fn *commit,
 	return wf_wait_fiber(w, &t, f, what, on);
 }
 
+void wf_wait_spin(void)
+{
+	wf_spin_while();
+}
+
 /* Take the wait back, which began in phase; false: a waker has claimed it. */
 static bool take_back(struct wf_waiter *w, uint64_t phase)
 {
@@ -295,11 +301,28 @@ bool wf_waiter_leave(struct wf_waiter *w)
 {
 	uint32_t waiting = WF_WAITER_WAITING;
 
+	/* [pair: waiter.gone] Our last access to w, if it is left behind. */
 	if (wf_load_rlx(&w->word) == WF_WAITER_GONE ||
-		wf_cas_rlx(&w->word, &waiting, WF_WAITER_GONE))
+		wf_cas_rel(&w->word, &waiting, WF_WAITER_GONE))
 		return true;
 	wait_released(w);
 	return false;
+}
+
+bool wf_waiter_claim_left(struct wf_node *n)
+{
+	uint32_t waiting = WF_WAITER_WAITING;
+	struct wf_waiter *w = n->waiter;
+
+	if (!wf_cas_rlx(&w->word, &waiting, WF_WAITER_CLAIMED)) {
+		/* [pair: waiter.gone] Its owner does not touch w again. */
+		wf_fence_acq();
+		return false;
+	}
+	/* An owner that a deadline or a cancel woke waits for the word. */
+	w->runs = w->fiber == NULL ||
+		wf_wait_claim(w->fiber, w->wait, 0) != WF_CLAIM_WAKE;
+	return true;
 }
 
 bool wf_waiter_disown(struct wf_node *n)
@@ -308,6 +331,30 @@ bool wf_waiter_disown(struct wf_node *n)
 
 	/* [pair: waiter.word] Our last access to the waiter. */
 	return wf_cas_rel(&n->waiter->word, &waiting, WF_WAITER_WOKEN);
+}
+
+/* The spare records of the caller's processor; NULL: it holds none. */
+static struct wf_spares *spares(void)
+{
+	struct wf_thread *t = wf_here();
+
+	return t != NULL && !t->foreign ? &t->proc->spares : NULL;
+}
+
+void *wf_record_take(void)
+{
+	struct wf_spares *s = spares();
+	void *record = s ? wf_spares_take(s) : NULL;
+
+	return record ? record : wf_os_alloc(WF_RECORD_BYTES);
+}
+
+void wf_record_give(void *record)
+{
+	struct wf_spares *s = spares();
+
+	if (s == NULL || !wf_spares_give(s, record))
+		wf_os_free(record);
 }
 
 /* The fibers of c are of the runtime of f, which is the first of them. */

@@ -112,6 +112,9 @@ wf_must_check wf_may_switch int wf_wait(struct wf_waiter *w,
 wf_must_check wf_may_switch int wf_wait_shielded(struct wf_waiter *w,
 	wf_commit_fn *commit, const char *what, const void *on);
 
+/* Not a wait yet: pause for about as long as a short critical section. */
+void wf_wait_spin(void);
+
 /* Before a wait: n, in no list, is one of the nodes of w. */
 static inline void wf_node_open(struct wf_node *n, struct wf_waiter *w)
 {
@@ -279,6 +282,17 @@ wf_must_check bool wf_waiter_arm(struct wf_waiter *w);
 wf_must_check bool wf_waiter_settle(struct wf_waiter *w);
 wf_must_check bool wf_waiter_disarm(struct wf_waiter *w);
 
+/*
+ * Memory for a waiter that cannot leave the list of its object and so outlives
+ * the function that gives up: the thread that takes it out gives it back.  Not
+ * cleared.  NULL: no memory.  Each processor keeps a few, so a wait does not
+ * call the allocator again and again.  Inside; give: by any thread.
+ */
+#define WF_RECORD_BYTES 192
+
+wf_must_check void *wf_record_take(void);
+void wf_record_give(void *record);
+
 /* wf_waiter_settle for fiber f, whose waiter may be gone; wait: of that. */
 wf_must_check bool wf_wait_settle(weft_fiber *f, uint64_t wait);
 
@@ -297,5 +311,11 @@ wf_must_check bool wf_waiter_take_back(struct wf_waiter *w);
  */
 wf_must_check bool wf_waiter_leave(struct wf_waiter *w);
 wf_must_check bool wf_waiter_disown(struct wf_node *n);
+
+/*
+ * wf_waiter_claim of a waiter whose owner, having called wf_waiter_leave, may
+ * have left it behind with its fiber and its runtime freed.  False: it has.
+ */
+wf_must_check bool wf_waiter_claim_left(struct wf_node *n);
 
 #endif

@@ -673,6 +673,28 @@ static void misuse_ends_in_one_clear_line(void **state)
 	}
 }
 
+/* ------------------------------------------------------------------------ */
+/* A waiter that gave up is gone, with its runtime, before the unlock. */
+
+static int give_up_soon(void *arg)
+{
+	return weft_mutex_lock_by(arg, weft_after(1000000));
+}
+
+static void a_runtime_may_end_before_the_unlock(void **state)
+{
+	weft_mutex m = { 0 };
+
+	(void)state;
+	weft_mutex_lock(&m);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(weft_run(NULL, give_up_soon, &m), -ETIMEDOUT);
+	weft_mutex_unlock(&m);
+	assert_int_equal(weft_mutex_lock_by(&m, WEFT_NOW), 0);
+	weft_mutex_unlock(&m);
+	assert_int_equal(m.word_, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -686,6 +708,7 @@ int main(void)
 		cmocka_unit_test(a_hog_is_made_to_hand_over),
 		cmocka_unit_test(the_last_holder_may_free_it),
 		cmocka_unit_test(misuse_ends_in_one_clear_line),
+		cmocka_unit_test(a_runtime_may_end_before_the_unlock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ static const struct scenarios *const tables[] = {
 	&fiber_scenarios,
 	&exec_scenarios,
 	&mutex_scenarios,
+	&stopped_scenarios,
 	&scope_scenarios,
 	&cond_scenarios,
 	&event_scenarios,

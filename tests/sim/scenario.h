@@ -37,6 +37,7 @@ extern const struct scenarios queue_scenarios;	  /* run queue, inject, ... */
 extern const struct scenarios sched_scenarios;	  /* park, wake, share, ... */
 extern const struct scenarios fiber_scenarios;	  /* spawn, join, suspend... */
 extern const struct scenarios mutex_scenarios;	  /* rwlock, once, spin */
+extern const struct scenarios stopped_scenarios;	  /* mutex */
 extern const struct scenarios exec_scenarios;	  /* executors, policies, ... */
 extern const struct scenarios scope_scenarios;	  /* scopes, keys */
 extern const struct scenarios cond_scenarios;	  /* cond, barrier */
