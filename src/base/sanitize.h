@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 
@@ -56,6 +57,9 @@
 #ifdef WEFT_SIM
 void wf_sim_lock_taken(const void *lock, bool waited);
 void wf_sim_lock_left(const void *lock);
+void wf_sim_order_taken(const void *lock, void *word, bool shared, bool waits);
+uint64_t wf_sim_order_left(const void *lock, bool shared);
+void wf_sim_order_freed(const void *fiber);
 #endif
 
 struct wf_san {
@@ -198,6 +202,47 @@ wf_inline void wf_san_lock_left(const void *lock)
 	(void)lock;
 #ifdef WEFT_SIM
 	wf_sim_lock_left(lock);
+#endif
+}
+
+/*
+ * The calling fiber or plain thread has taken a lock of the API.  word: the
+ * OWNER of the lock, before the caller writes it.  shared: the caller is one of
+ * many readers.  waits: the call had no deadline.
+ */
+wf_inline void wf_san_api_lock_taken(
+	const void *lock, void *word, bool shared, bool waits)
+{
+	(void)lock;
+	(void)word;
+	(void)shared;
+	(void)waits;
+#ifdef WEFT_SIM
+	wf_sim_order_taken(lock, word, shared, waits);
+#endif
+}
+
+/*
+ * A lock of the API is about to be released.  Returns what its OWNER has to be
+ * while it has no holder; the simulator knows the lock by it (sim/order.h).
+ */
+wf_inline uint64_t wf_san_api_lock_left(const void *lock, bool shared)
+{
+	(void)lock;
+	(void)shared;
+#ifdef WEFT_SIM
+	return wf_sim_order_left(lock, shared);
+#else
+	return 0;
+#endif
+}
+
+/* The descriptor of a fiber is free: its next life is another fiber. */
+wf_inline void wf_san_fiber_freed(const void *fiber)
+{
+	(void)fiber;
+#ifdef WEFT_SIM
+	wf_sim_order_freed(fiber);
 #endif
 }
 

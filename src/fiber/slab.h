@@ -57,6 +57,7 @@
 #include <stdint.h>
 
 #include "base/limits.h"
+#include "base/sanitize.h"
 #include "base/units.h"
 #include "fiber/fiber.h"
 #include "os/lock.h"
@@ -198,6 +199,7 @@ static inline weft_fiber *wf_fiber_take(
 static inline void wf_fiber_give(struct wf_fiber_cache *c,
 	struct wf_fiber_pool *pool, weft_fiber *f)
 {
+	wf_san_fiber_freed(f);
 	if (wf_unlikely(c->now.count == WF_FIBER_BATCH))
 		wf_fiber_cache_drain(c, pool);
 	f->task.next_ = (weft_task *)c->now.list;

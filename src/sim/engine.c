@@ -14,6 +14,7 @@
 #include "sim/heap.h"
 #include "sim/locks.h"
 #include "sim/memory.h"
+#include "sim/order.h"
 #include "sim/program.h"
 #include "sim/search.h"
 #include "sim/shadow.h"
@@ -33,7 +34,8 @@ int wf_sim_open(void)
 	s = wf_sim_reserve(sizeof(*s));
 	if (s == NULL || wf_sim_heap_open() != 0 || wf_sim_shadow_open() != 0 ||
 		wf_sim_memory_open() != 0 || wf_sim_trace_open() != 0 ||
-		wf_sim_search_open() != 0 || wf_sim_program_open() != 0)
+		wf_sim_search_open() != 0 || wf_sim_order_open() != 0 ||
+		wf_sim_program_open() != 0)
 		return -ENOMEM;
 	wf_sim_symbols_open();
 	wf_sim = s;
@@ -447,6 +449,7 @@ void wf_sim_run(const struct wf_sim_run *how)
 	wf_sim_shadow_reset();
 	wf_sim_memory_reset();
 	wf_sim_locks_reset();
+	wf_sim_order_reset();
 	wf_sim_trace_reset();
 	wf_sim_program_restore();
 	s->runs++;

@@ -51,6 +51,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/sanitize.h"
 #include "sync/mutex_waiters.h"
 
 /*
@@ -78,6 +79,13 @@ static inline _Atomic(uint64_t) *owner_of(weft_mutex *m)
 /* ------------------------------------------------------------------------ */
 /* Lock. */
 
+/* The caller, me, has taken the mutex; waits: by a call without a deadline. */
+static inline void own(weft_mutex *m, uint64_t me, bool waits)
+{
+	wf_san_api_lock_taken(m, &m->owner_, false, waits);
+	wf_store_rlx(owner_of(m), me);
+}
+
 /*
  * The mutex is taken: is another look worth while?  Only if the holder may run
  * now, which it does not on the thread that we are on.
@@ -100,9 +108,10 @@ static bool take_seen(weft_mutex *m, uint64_t seen, bool woken)
 }
 
 /* Take the mutex if it is free, or becomes so within some looks. */
-static bool take(weft_mutex *m, bool woken, unsigned looks)
+static bool take(weft_mutex *m, bool woken, weft_time deadline)
 {
 	uint64_t me = wf_owner_runs();
+	unsigned looks = deadline > WEFT_NOW ? WF_MUTEX_LOOKS : 0;
 
 	for (;;) {
 		uint64_t seen = wf_load_rlx(word_of(m));
@@ -112,7 +121,7 @@ static bool take(weft_mutex *m, bool woken, unsigned looks)
 				return false;
 			wf_wait_spin();
 		} else if (take_seen(m, seen, woken)) {
-			wf_store_rlx(owner_of(m), me);
+			own(m, me, deadline == WEFT_FOREVER);
 			return true;
 		}
 	}
@@ -183,7 +192,7 @@ static int pass_turn(weft_mutex *m, int err)
 				seen = wf_load_rlx(word_of(m));
 				continue;
 			}
-			wf_store_rlx(owner_of(m), wf_owner_runs());
+			own(m, wf_owner_runs(), false);
 			return 0;
 		}
 		if (wf_cas_weak_rlx(word_of(m), &seen, seen & ~WF_MUTEX_WOKEN))
@@ -237,7 +246,7 @@ static wf_may_switch int wait_once(
 		a->woken = true;
 		return 1;
 	}
-	wf_store_rlx(owner_of(m), wf_owner_runs());
+	own(m, wf_owner_runs(), a->deadline == WEFT_FOREVER);
 	return 0;
 }
 
@@ -269,7 +278,7 @@ static int give_up(struct attempt *a, struct wf_mutex_waiter *s, int err)
 	handed = s->handed;
 	wf_record_give(s);
 	if (handed) {
-		wf_store_rlx(owner_of(a->mutex), wf_owner_runs());
+		own(a->mutex, wf_owner_runs(), false);
 		return 0;
 	}
 	return a->woken ? pass_turn(a->mutex, err) : err;
@@ -283,7 +292,7 @@ static wf_may_switch int lock_waiting(
 
 	do {
 		err = wait_once(a, s);
-	} while (err == 1 && !take(a->mutex, a->woken, WF_MUTEX_LOOKS));
+	} while (err == 1 && !take(a->mutex, a->woken, a->deadline));
 	if (err < 0)
 		return give_up(a, s, err);
 	if (!a->shielded)
@@ -315,7 +324,7 @@ static wf_noinline wf_may_switch int lock_slow(
 
 	if (me == 0)
 		(void)wf_owner_spent();
-	if (take(m, false, deadline > WEFT_NOW ? WF_MUTEX_LOOKS : 0))
+	if (take(m, false, deadline))
 		return 0;
 	if (deadline <= WEFT_NOW)
 		return -ETIMEDOUT;
@@ -325,7 +334,7 @@ static wf_noinline wf_may_switch int lock_slow(
 }
 
 /* Take the mutex, if it is free and the caller need not give way before. */
-static inline bool lock_fast(weft_mutex *m, uint64_t me)
+static inline bool lock_fast(weft_mutex *m, uint64_t me, weft_time deadline)
 {
 	uint64_t free = 0;
 
@@ -333,7 +342,7 @@ static inline bool lock_fast(weft_mutex *m, uint64_t me)
 	if (wf_unlikely(
 		    me == 0 || !wf_cas_acq(word_of(m), &free, WF_MUTEX_LOCKED)))
 		return false;
-	wf_store_rlx(owner_of(m), me);
+	own(m, me, deadline == WEFT_FOREVER);
 	return true;
 }
 
@@ -342,7 +351,7 @@ void weft_mutex_lock(weft_mutex *m)
 	struct wf_thread *t = wf_enter();
 	uint64_t me = wf_owner_spends(t);
 
-	if (wf_unlikely(!lock_fast(m, me))) {
+	if (wf_unlikely(!lock_fast(m, me, WEFT_FOREVER))) {
 		(void)lock_slow(m, me, WEFT_FOREVER, true);
 		t = wf_here();
 	}
@@ -355,7 +364,7 @@ int weft_mutex_lock_by(weft_mutex *m, weft_time deadline)
 	uint64_t me = wf_owner_spends(t);
 	int err = 0;
 
-	if (wf_unlikely(!lock_fast(m, me))) {
+	if (wf_unlikely(!lock_fast(m, me, deadline))) {
 		err = lock_slow(m, me, deadline, false);
 		t = wf_here();
 	}
@@ -367,7 +376,7 @@ void wf_mutex_lock(weft_mutex *m)
 {
 	uint64_t me = wf_owner_spends(wf_here());
 
-	if (wf_unlikely(!lock_fast(m, me)))
+	if (wf_unlikely(!lock_fast(m, me, WEFT_FOREVER)))
 		(void)lock_slow(m, me, WEFT_FOREVER, true);
 }
 
@@ -442,7 +451,7 @@ static inline void release(weft_mutex *m)
 {
 	uint64_t seen = WF_MUTEX_LOCKED;
 
-	wf_store_rlx(owner_of(m), 0);
+	wf_store_rlx(owner_of(m), wf_san_api_lock_left(m, false));
 	/* [pair: mutex.word] Show all we did; our last access. */
 	if (wf_unlikely(!wf_cas_rel(word_of(m), &seen, 0)))
 		unlock_slow(m, seen);
@@ -453,8 +462,9 @@ static wf_noinline void unlock_checked(weft_mutex *m)
 {
 	wf_assert(has_it(m), "weft_mutex %p: the caller unlocks it, but %s",
 		(void *)m,
-		wf_load_rlx(owner_of(m)) ? "another fiber or thread holds it"
-					 : "it is not locked");
+		wf_load_rlx(word_of(m)) & WF_MUTEX_LOCKED
+			? "another fiber or thread holds it"
+			: "it is not locked");
 	release(m);
 }
 

@@ -15,7 +15,8 @@
  * OWNER, the holder of an object, is advice, kept to tell misuse and to know
  * whether spinning is worth while: the address of a fiber, and in place of its
  * low bits some that stand for the thread it ran on; or, for a plain thread, an
- * address that only this thread has.  0: there is no holder.
+ * address that only this thread has.  0: there is no holder.  In the simulator
+ * a small number stands for that too: see sim/order.h.
  */
 #ifndef WF_SYNC_MUTEX_H
 #define WF_SYNC_MUTEX_H

@@ -28,6 +28,7 @@
 
 #include "base/assert.h"
 #include "base/atomic.h"
+#include "base/sanitize.h"
 #include "os/spin.h"
 #include "sync/mutex.h"
 #include "wait/wait.h"
@@ -190,6 +191,9 @@ static inline int rdlock(weft_rwlock *l, weft_time deadline, bool shielded)
 		}
 		/* [pair: rwlock.word] See all that the last writer did. */
 	} while (!wf_cas_weak_acq(word_of(l), &seen, seen + WF_RW_READER));
+	if (!err)
+		wf_san_api_lock_taken(
+			l, &l->owner_, true, deadline == WEFT_FOREVER);
 	wf_leave(t);
 	return err;
 }
@@ -210,8 +214,11 @@ static inline int wrlock(weft_rwlock *l, weft_time deadline, bool shielded)
 		t = wf_here();
 		me = wf_owner_runs();
 	}
-	if (!err)
+	if (!err) {
+		wf_san_api_lock_taken(
+			l, &l->owner_, false, deadline == WEFT_FOREVER);
 		wf_store_rlx(owner_of(l), me);
+	}
 	wf_leave(t);
 	return err;
 }
@@ -254,6 +261,7 @@ void weft_rwlock_rdunlock(weft_rwlock *l)
 {
 	uint64_t seen = wf_load_rlx(word_of(l));
 
+	(void)wf_san_api_lock_left(l, true);
 	do {
 		wf_assert(seen >= WF_RW_READER,
 			"weft_rwlock %p: the caller ends a read, but there "
@@ -275,7 +283,7 @@ void weft_rwlock_wrunlock(weft_rwlock *l)
 		"weft_rwlock %p: the caller ends a write, but is not the "
 		"writer",
 		(void *)l);
-	wf_store_rlx(owner_of(l), 0);
+	wf_store_rlx(owner_of(l), wf_san_api_lock_left(l, false));
 	/* [pair: rwlock.word] Show all we did; our last access. */
 	if (wf_unlikely(!wf_cas_rel(word_of(l), &seen, 0)))
 		unlock_slow(l, WRITE, READ);
