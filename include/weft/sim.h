@@ -61,6 +61,10 @@ WEFT_BEGIN_DECLS
 				 * only every 256th */
 #define WEFT_SIM_INSIDE 128u	/* traces show the inside of weft too; also
 				 * set by WEFT_SIM_INSIDE in the environment */
+#define WEFT_SIM_ECONOMY 256u	/* keep fibers together on few workers, and let
+				 * them run for as many calls, as outside of
+				 * the simulator; without it they are spread
+				 * over the workers and give way often */
 
 /*
  * What to explore.  Zero in a field means its default, so {0} is complete; a

@@ -54,12 +54,16 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+struct weft_policy;
+
 #ifdef WEFT_SIM
 void wf_sim_lock_taken(const void *lock, bool waited);
 void wf_sim_lock_left(const void *lock);
 void wf_sim_order_taken(const void *lock, void *word, bool shared, bool waits);
 uint64_t wf_sim_order_left(const void *lock, bool shared);
 void wf_sim_order_freed(const void *fiber);
+void wf_sim_spread_policy(struct weft_policy *policy);
+uint32_t wf_sim_spread_budget(uint32_t full);
 #endif
 
 struct wf_san {
@@ -243,6 +247,25 @@ wf_inline void wf_san_fiber_freed(const void *fiber)
 	(void)fiber;
 #ifdef WEFT_SIM
 	wf_sim_order_freed(fiber);
+#endif
+}
+
+/* The program left the policy of a runtime open: see sim/spread.c. */
+static inline void wf_san_policy(struct weft_policy *policy)
+{
+	(void)policy;
+#ifdef WEFT_SIM
+	wf_sim_spread_policy(policy);
+#endif
+}
+
+/* Calls until a fiber gives way: full, or less in the simulator. */
+wf_inline uint32_t wf_san_budget(uint32_t full)
+{
+#ifdef WEFT_SIM
+	return wf_sim_spread_budget(full);
+#else
+	return full;
 #endif
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/limits.h"
+#include "base/sanitize.h"
 #include "exec/exec.h"
 #include "life/finish.h"
 #include "life/spawn.h"
@@ -116,7 +117,7 @@ static wf_may_switch void switch_to(
 	v->current = f;
 	v->stack = f->stack;
 	v->san_left = v->below;
-	v->budget = WF_COOP_BUDGET;
+	v->budget = wf_san_budget(WF_COOP_BUDGET);
 	wf_store_rlx(&f->ready_us, 0);
 	wf_san_leave(v->below, &f->stack->san);
 	wf_context_switch(&v->own, to);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/sanitize.h"
 #include "idle/monitor.h"
 #include "idle/wake.h"
 #include "os/os.h"
@@ -98,6 +99,8 @@ int weft_rt_start_sized(weft_rt **out, const weft_config *cfg, size_t size)
 	rt->config = config;
 	if (config.policy != NULL)
 		rt->policy = *config.policy;
+	else
+		wf_san_policy(&rt->policy);
 	rt->config.policy = NULL;
 	wf_rt_derive(rt);
 	err = wf_rt_assemble(rt);

@@ -39,6 +39,7 @@
 
 #include "arch/context.h"
 #include "base/compiler.h"
+#include "base/sanitize.h"
 #include "os/os.h"
 
 struct weft_rt;
@@ -160,7 +161,7 @@ static inline struct wf_thread *wf_thread_in(const struct weft_rt *rt)
 /* Another fiber runs, or current has just given way. */
 static inline void wf_budget_fill(struct wf_thread *t)
 {
-	t->budget = t->budget_full;
+	t->budget = wf_san_budget(t->budget_full);
 	t->inlines = 0;
 }
 

@@ -59,6 +59,7 @@ enum wf_sim_kind {
 	WF_SIM_RANDOM,		/* a seed for the program */
 	WF_SIM_EITHER,		/* weft_sim_either */
 	WF_SIM_FREEZE,		/* the thread stops here: 1 */
+	WF_SIM_BUDGET,		/* calls until a fiber gives way; 0: all */
 	WF_SIM_KINDS,
 };
 

@@ -39,7 +39,7 @@
 #define WF_SIM_FLAGS                                                    \
 	(WEFT_SIM_QUIET | WEFT_SIM_NO_SHRINK | WEFT_SIM_STRONG |        \
 		WEFT_SIM_ABA | WEFT_SIM_LOCK_FREE | WEFT_SIM_LEAKS_OK | \
-		WEFT_SIM_TWICE | WEFT_SIM_INSIDE)
+		WEFT_SIM_TWICE | WEFT_SIM_INSIDE | WEFT_SIM_ECONOMY)
 
 /* `weft sim' looks for this to recognise a simulated program. */
 const char wf_sim_marker[] = "weft-sim-marker-1";

@@ -203,6 +203,7 @@ static enum wf_sim_limit limit_of(enum wf_sim_kind kind)
 {
 	switch (kind) {
 	case WF_SIM_THREAD:
+	case WF_SIM_BUDGET:
 		return WF_SIM_PREEMPTIONS;
 	case WF_SIM_STORE:
 		return WF_SIM_STALE_LOADS;

@@ -14,7 +14,7 @@
 
 #include "sim/program.h"
 
-static const char letters[] = "tswkucfrez";
+static const char letters[] = "tswkucfrezb";
 
 static const struct {
 	uint32_t mode;

@@ -10,8 +10,8 @@
  * A list has every decision that is not the dull one: "2.14t1" means that at
  * the 14th point of thread 2, thread 1 continues; "1.20s2" that at the 20th
  * point of thread 1, its load reads two stores back.  The letters are those of
- * enum wf_sim_kind, in order: t s w k u c f r e z.  "2.14.1k1" is the second of
- * its kind at that point.
+ * enum wf_sim_kind, in order: t s w k u c f r e z b.  "2.14.1k1" is the second
+ * of its kind at that point.
  */
 #ifndef WF_SIM_TOKEN_H
 #define WF_SIM_TOKEN_H

@@ -200,7 +200,7 @@ static weft_sim_opts opts_for(const struct scenario *s, const struct options *o)
 	weft_sim_opts opts = s->opts;
 
 	opts.name = s->name;
-	opts.flags |= WEFT_SIM_INSIDE;
+	opts.flags |= WEFT_SIM_INSIDE | WEFT_SIM_ECONOMY;
 	if (opts.idle == NULL)
 		opts.idle = conserve_idle;
 	if (o->expect_failure)

@@ -180,7 +180,8 @@ static void play(void *arg)
 static bool explore(const char *name, void *arg, weft_sim_report *report)
 {
 	const weft_sim_opts opts = {
-		.name = name, .schedules = 300, .steps = 20000, .seed = 1
+		.name = name, .schedules = 300, .steps = 20000, .seed = 1,
+		.flags = WEFT_SIM_ECONOMY
 	};
 
 	if (weft_sim_explore(&opts, play, arg, report) < 0) {

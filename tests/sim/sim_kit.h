@@ -76,7 +76,7 @@ static inline weft_sim_opts kit_opts(uint32_t modes, uint32_t flags)
 		.seed = 1,
 		.schedules = 200000,
 		.modes = modes,
-		.flags = flags | WEFT_SIM_QUIET };
+		.flags = flags | WEFT_SIM_QUIET | WEFT_SIM_ECONOMY };
 }
 
 /* It fails, and by the check of that name. */

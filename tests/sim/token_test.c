@@ -149,7 +149,8 @@ static void letters_are_those_of_the_header(void **state)
 
 	(void)state;
 	assert_int_equal(parse("ring:list:0:2.14t1,1.20s2,2.14.1k1,3.5w1,3.6u1,"
-			       "3.7c1,3.8f1,3.9r4,4.1e2,4.2z1:1f2e3d4c",
+			       "3.7c1,3.8f1,3.9r4,4.1e2,4.2z1,4.3b2:"
+			       "1f2e3d4c",
 				 &how),
 		0);
 	list[0] = (struct wf_sim_decision){ 20, 2, 1, WF_SIM_STORE, 0 };
@@ -162,7 +163,8 @@ static void letters_are_those_of_the_header(void **state)
 	list[7] = (struct wf_sim_decision){ 9, 4, 3, WF_SIM_RANDOM, 0 };
 	list[8] = (struct wf_sim_decision){ 1, 2, 4, WF_SIM_EITHER, 0 };
 	list[9] = (struct wf_sim_decision){ 2, 1, 4, WF_SIM_FREEZE, 0 };
-	assert_same(&how, 10);
+	list[10] = (struct wf_sim_decision){ 3, 2, 4, WF_SIM_BUDGET, 0 };
+	assert_same(&how, 11);
 }
 
 /* A token as the header shows it, but for the build. */
