@@ -54,7 +54,9 @@ WEFT_API weft_chan *weft_chan_ref(weft_chan *c);
 /*
  * Give a reference back.  The last one frees the channel, and the elements that
  * are still in its buffer are lost.  If a fiber or thread waits on the channel
- * then, that is misuse: weft prints one line and aborts.
+ * then, that is misuse: weft prints one line and aborts.  To give back more
+ * references than were taken is misuse too; the simulator and debug builds of
+ * weft find it.
  *
  * A sender or receiver that has learned through the channel that it is the only
  * user left may give the last reference back at once: a send, receive or close

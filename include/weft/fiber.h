@@ -239,7 +239,8 @@ struct weft_awaiter {
 WEFT_API WEFT_MUST_CHECK int weft_suspend(struct weft_awaiter *a);
 
 /*
- * End one suspension of f.  Each suspension must be ended exactly once.
+ * End one suspension of f.  Each suspension must be ended exactly once: the
+ * simulator and debug builds of weft end a program that wakes f twice.
  *
  * Context: any.  Never switches.
  * Order:   everything before the wake happens before weft_suspend returns.

@@ -56,7 +56,24 @@
 
 struct weft_policy;
 
+/*
+ * SIMULATED: this is the library of the simulator.  CHECKING: look for misuse
+ * that is too dear to look for in builds for users; the simulator and builds
+ * with WF_DEBUG do.
+ */
 #ifdef WEFT_SIM
+#define WF_SIMULATED 1
+#else
+#define WF_SIMULATED 0
+#endif
+#if defined(WEFT_SIM) || defined(WF_DEBUG)
+#define WF_CHECKING 1
+#else
+#define WF_CHECKING 0
+#endif
+
+#ifdef WEFT_SIM
+bool wf_sim_is_freed(const void *p);
 void wf_sim_lock_taken(const void *lock, bool waited);
 void wf_sim_lock_left(const void *lock);
 void wf_sim_order_taken(const void *lock, void *word, bool shared, bool waits);
@@ -247,6 +264,17 @@ wf_inline void wf_san_fiber_freed(const void *fiber)
 	(void)fiber;
 #ifdef WEFT_SIM
 	wf_sim_order_freed(fiber);
+#endif
+}
+
+/* Was this memory freed?  Only the simulator knows; elsewhere: false. */
+static inline bool wf_san_is_freed(const void *p)
+{
+#ifdef WEFT_SIM
+	return wf_sim_is_freed(p);
+#else
+	(void)p;
+	return false;
 #endif
 }
 

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/sanitize.h"
 #include "os/os.h"
 #include "wait/wait_inline.h"
 
@@ -27,6 +28,9 @@
 _Static_assert(offsetof(weft_chan, count) == WF_CACHE_LINE,
 	"what is needed without a ring is in one line");
 
+/* With WF_DEBUG: how many freed channels are kept, to find calls on them. */
+#define WF_CHAN_KEPT 64
+
 /* A waiter on one channel. */
 struct chan_waiter {
 	struct wf_waiter waiter; /* must be first */
@@ -34,6 +38,22 @@ struct chan_waiter {
 	weft_chan *chan;
 	weft_time deadline;
 };
+
+/*
+ * A call on c: its caller has a reference.  Without a reference left, c was
+ * freed.  The simulator knows freed memory; other builds with WF_DEBUG keep the
+ * channels that were freed last, and these have no references.
+ */
+wf_inline void check_live(weft_chan *c, const char *call)
+{
+	if (!WF_CHECKING)
+		return;
+	wf_assert(!wf_san_is_freed(c) &&
+			(!WF_DEBUGGING || wf_load_rlx(&c->refs) != 0),
+		"weft_chan_%s: channel %p was freed: its references were given "
+		"back, perhaps one once too often",
+		call, (void *)c);
+}
 
 static bool is_closed(weft_chan *c)
 {
@@ -413,11 +433,13 @@ wf_inline int transfer(
 
 int weft_chan_send(weft_chan *c, const void *v, weft_time deadline)
 {
+	check_live(c, "send");
 	return transfer(c, WF_CHAN_SEND, (void *)v, deadline);
 }
 
 int weft_chan_recv(weft_chan *c, void *v, weft_time deadline)
 {
+	check_live(c, "recv");
 	return transfer(c, WF_CHAN_RECV, v, deadline);
 }
 
@@ -474,6 +496,7 @@ int weft_chan_close(weft_chan *c)
 	struct wf_claimed claimed;
 	struct wf_thread *t;
 
+	check_live(c, "close");
 	wf_spin_lock(&c->lock);
 	if (is_closed(c)) {
 		unlock(c);
@@ -494,6 +517,7 @@ size_t weft_chan_len(weft_chan *c)
 {
 	size_t count;
 
+	check_live(c, "len");
 	wf_spin_lock(&c->lock);
 	count = c->count;
 	unlock(c);
@@ -523,14 +547,46 @@ int weft_chan_create(weft_chan **c, size_t elem_bytes, size_t capacity)
 
 weft_chan *weft_chan_ref(weft_chan *c)
 {
+	check_live(c, "ref");
 	(void)wf_add_rlx(&c->refs, 1);
 	return c;
 }
 
+/* Free c; with WF_DEBUG keep it for a while, and free the oldest that is. */
+static void discard(weft_chan *c)
+{
+	static struct {
+		struct wf_spin lock;
+		uint32_t next;
+		weft_chan *chan[WF_CHAN_KEPT];
+	} kept;
+
+	if (WF_DEBUGGING && !WF_SIMULATED) {
+		weft_chan **place, *oldest;
+
+		wf_spin_lock(&kept.lock);
+		place = &kept.chan[kept.next++ % WF_CHAN_KEPT];
+		oldest = *place;
+		*place = c;
+		wf_spin_unlock(&kept.lock);
+		c = oldest;
+	}
+	wf_os_free(c);
+}
+
 void weft_chan_unref(weft_chan *c)
 {
+	size_t before;
+
+	check_live(c, "unref");
 	/* [pair: chan.refs] The last user frees it after all that we did. */
-	if (wf_sub_rel(&c->refs, 1) != 1)
+	before = wf_sub_rel(&c->refs, 1);
+	if (WF_CHECKING)
+		wf_assert(before != 0,
+			"weft_chan_unref: channel %p was given back once too "
+			"often",
+			(void *)c);
+	if (before != 1)
 		return;
 	/* [pair: chan.refs] See all that the others did. */
 	(void)wf_load_acq(&c->refs);
@@ -539,5 +595,5 @@ void weft_chan_unref(weft_chan *c)
 		"weft_chan %p: the caller frees it while a fiber or thread "
 		"waits on it",
 		(void *)c);
-	wf_os_free(c);
+	discard(c);
 }

@@ -7,6 +7,8 @@
 
 #include "base/assert.h"
 
+const char wf_suspend_name[] = "suspend";
+
 _Static_assert(offsetof(weft_fiber, task) == 0, "a fiber is a task");
 
 void wf_fiber_task_run(weft_task *task)

@@ -89,8 +89,10 @@
 #include <weft/fiber.h>
 
 #include "arch/context.h"
+#include "base/assert.h"
 #include "base/atomic.h"
 #include "base/compiler.h"
+#include "base/sanitize.h"
 #include "os/spin.h"
 #include "queue/entry.h"
 #include "stack/stack.h"
@@ -307,6 +309,23 @@ static inline void wf_fiber_note(
 	wf_store_rlx(&f->waits_for, what);
 	wf_store_rlx(&f->waits_on, on);
 	wf_store_rlx(&f->since_ns, since_ns);
+}
+
+/* The name of what a fiber waits for in weft_suspend. */
+extern const char wf_suspend_name[];
+
+/*
+ * The caller ends a suspension of f.  Where misuse is looked for, waits_for
+ * tells whether f is in weft_suspend and has not been woken: only one caller
+ * finds the name there.  An exchange, because a load may be of an old value.
+ */
+static inline void wf_suspension_end(weft_fiber *f)
+{
+	if (WF_CHECKING)
+		wf_assert(wf_xchg_rlx(&f->waits_for, NULL) == wf_suspend_name,
+			"weft_wake: fiber %p is not suspended: it was woken "
+			"twice for one suspension, or before its commit",
+			(void *)f);
 }
 
 /*

@@ -17,8 +17,6 @@
 #include "sched/switch.h"
 #include "sched/yielders.h"
 
-const char wf_suspend_name[] = "suspend";
-
 static void loop(void *arg);
 
 struct wf_stack *wf_loop_prepare(struct wf_thread *t, unsigned cls,
@@ -344,6 +342,8 @@ static wf_may_switch int suspend(
 	uint32_t budget = t->budget;
 	int refused;
 
+	if (a->next != NULL)
+		wf_suspension_end(a->next);
 	wf_fiber_use(f);
 	wf_fiber_note(f, wf_suspend_name, a, wf_proc_time(t->proc));
 	refused = wf_suspend(t, f, a);

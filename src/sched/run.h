@@ -48,9 +48,6 @@ wf_may_switch void wf_go_on(
 wf_may_switch int wf_suspend(
 	struct wf_thread *t, weft_fiber *f, struct weft_awaiter *a);
 
-/* The name of what a fiber waits for in weft_suspend. */
-extern const char wf_suspend_name[];
-
 /* f gives way to every task that is ready. */
 wf_may_switch void wf_yield(struct wf_thread *t, weft_fiber *f);
 

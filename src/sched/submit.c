@@ -258,6 +258,7 @@ void weft_wake(weft_fiber *f, weft_hint hint)
 {
 	struct wf_thread *t = wf_enter();
 
+	wf_suspension_end(f);
 	wf_make_ready_on(t, f, hint);
 	wf_leave(t);
 }

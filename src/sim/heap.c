@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/sanitize.h"
 #include "base/units.h"
 #include "sim/engine.h"
 #include "sim/shadow.h"
@@ -297,6 +298,11 @@ uint32_t wf_sim_heap_state(uintptr_t addr)
 	if (b->freed)
 		return WF_SIM_FREED;
 	return wf_sim_heap_guarded(addr) ? WF_SIM_GUARD : WF_SIM_THERE;
+}
+
+bool wf_sim_is_freed(const void *p)
+{
+	return wf_sim_on() && wf_sim_heap_state((uintptr_t)p) == WF_SIM_FREED;
 }
 
 uint32_t wf_sim_heap_cell(uintptr_t addr)
