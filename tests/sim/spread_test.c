@@ -116,6 +116,54 @@ static void the_economy_keeps_them_together(void **state)
 	kit_passes(&o, dinner, (void *)1, &r);
 }
 
+/* Two mutexes in opposite order: the fibers get stuck, or their order shows. */
+static weft_mutex mutex_of[2];
+
+static void *crosswise(void *arg)
+{
+	bool other = arg != NULL;
+
+	weft_mutex_lock(&mutex_of[other]);
+	weft_mutex_lock(&mutex_of[!other]);
+	weft_mutex_unlock(&mutex_of[!other]);
+	weft_mutex_unlock(&mutex_of[other]);
+	return NULL;
+}
+
+static int two_crosswise(void *arg)
+{
+	weft_fiber *f[2];
+
+	(void)arg;
+	for (size_t i = 0; i < 2; i++)
+		weft_sim_assert(weft_spawn(&f[i], NULL, crosswise,
+					i > 0 ? f : NULL) == 0,
+			"no fiber");
+	join_all(f, 2);
+	return 0;
+}
+
+static void crosswise_body(void *arg)
+{
+	(void)arg;
+	run(two_crosswise, 2, 0);
+}
+
+static void the_first_schedule_shows_opposite_orders(void **state)
+{
+	weft_sim_report r;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		weft_sim_opts o = user_opts(seed, 1);
+
+		assert_int_equal(
+			weft_sim_explore(&o, crosswise_body, NULL, &r), 1);
+		if (strcmp(r.oracle, "lock order") != 0)
+			assert_string_equal(r.oracle, "deadlock");
+	}
+}
+
 /* ----------------------------------------------------------------- races */
 
 static unsigned counter;
@@ -269,6 +317,7 @@ int main(void)
 		cmocka_unit_test(philosophers_deadlock),
 		cmocka_unit_test(each_random_mode_finds_it),
 		cmocka_unit_test(the_economy_keeps_them_together),
+		cmocka_unit_test(the_first_schedule_shows_opposite_orders),
 		cmocka_unit_test(two_workers_run_at_one_time),
 		cmocka_unit_test(a_policy_of_the_program_stays),
 		cmocka_unit_test(a_fiber_gives_way_at_any_call),
