@@ -49,10 +49,10 @@ WEFT_API void weft_mutex_lock(weft_mutex *m);
  * Lock m, waiting no later than deadline; with WEFT_NOW, only if m is free.
  *
  * Returns 0, and the caller holds m; -ETIMEDOUT at the deadline; -ECANCELED if
- * the calling fiber was cancelled and would have to wait; -ENOMEM if no memory
- * is left for the wait; -EAGAIN on a foreign executor (weft/task.h) if no thread
- * could be started to watch the deadline.  On an error this call has not locked
- * m.  If the caller holds m already: -ETIMEDOUT at the deadline; with
+ * the calling fiber was cancelled and would have to wait; -ENOMEM if there is
+ * no memory for the wait; -EAGAIN on a foreign executor (weft/task.h) if no
+ * thread could be started to watch the deadline.  On an error this call has not
+ * locked m.  If the caller holds m already: -ETIMEDOUT at the deadline; with
  * WEFT_FOREVER that is misuse: weft prints one line and aborts.
  *
  * Context: fiber (may switch) or plain thread (blocks it).
