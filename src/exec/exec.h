@@ -20,16 +20,7 @@
  * No deadline and no cancellation ends this wait: the tasks it waits for use
  * the executor.
  *
- * The code of executors runs outside the runtime, as that of a user's executor
- * does, and calls public functions.
- *
- * STATE of a leaver:
- *	BUSY	it does not wait yet
- *	WAITS	it sleeps, a fiber off its stack or a thread: to be woken
- *	TOLD	the teller's last access: the leaver's frame may be gone
- *
- *	BUSY -> WAITS		the leaver
- *	BUSY, WAITS -> TOLD	the teller
+ * The leaver waits for a notice (exec/notice.h), which the runner tells.
  *
  * Reads next: exec/manual.c, the simplest; then exec/pool.c, exec/strand.c
  */
@@ -40,7 +31,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <weft/fiber.h>
 #include <weft/task.h>
 
 #include "base/atomic.h"
@@ -78,17 +68,5 @@ static inline bool wf_exec_has_fibers(struct wf_exec *e)
 {
 	return wf_load_rlx(&e->fibers) != 0;
 }
-
-/* In the leaver's frame. */
-struct wf_leaver {
-	struct weft_awaiter awaiter;
-	weft_fiber *fiber;		/* NULL: a plain thread; fixed */
-	_Atomic(uint32_t) state;	/* STATE */
-};
-
-/* The leaver: begin, then wait until it is told.  The teller: tell, once. */
-void wf_leaver_begin(struct wf_leaver *l);
-wf_may_switch void wf_leaver_wait(struct wf_leaver *l);
-void wf_leaver_tell(struct wf_leaver *l);
 
 #endif

@@ -22,6 +22,7 @@
 #include "base/units.h"
 #include "exec/exec.h"
 #include "exec/foreign.h"
+#include "exec/notice.h"
 #include "os/cond.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -39,7 +40,7 @@ struct pool {
 	struct wf_batch queue;		/* these by lock */
 	unsigned idle;
 	bool stop;
-	struct wf_leaver *leaver;	/* NULL: none waits */
+	struct wf_notice *leaver;	/* NULL: none waits */
 	struct wf_os_thread os[];	/* by create and destroy */
 };
 
@@ -58,14 +59,14 @@ static int submit(weft_executor *e, weft_task *task, weft_hint hint)
 /* Holding the lock, the queue being empty: tell the leaver, or sleep. */
 static void be_idle(struct pool *p)
 {
-	struct wf_leaver *leaver = p->leaver;
+	struct wf_notice *leaver = p->leaver;
 
 	p->idle++;
 	if (leaver != NULL && p->idle == p->threads &&
 		!wf_exec_has_fibers(&p->exec)) {
 		p->leaver = NULL;
 		wf_unlock(&p->lock);
-		wf_leaver_tell(leaver);
+		wf_notice_tell(leaver);
 		wf_lock(&p->lock);
 	} else {
 		wf_cond_wait(&p->work, &p->lock);
@@ -130,13 +131,13 @@ static int start(struct pool *p)
 static wf_may_switch int destroy(struct wf_exec *e)
 {
 	struct pool *p = (struct pool *)e;
-	struct wf_leaver l;
+	struct wf_notice l;
 
-	wf_leaver_begin(&l);
+	wf_notice_open(&l);
 	wf_lock(&p->lock);
 	p->leaver = &l;
 	wf_cond_signal_unlock(&p->work, &p->lock);
-	wf_leaver_wait(&l);
+	wf_notice_wait(&l);
 	stop(p, p->threads);
 	wf_exec_close(&p->exec);
 	return 0;

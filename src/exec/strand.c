@@ -62,6 +62,7 @@
 #include "base/limits.h"
 #include "exec/exec.h"
 #include "exec/foreign.h"
+#include "exec/notice.h"
 #include "queue/resubmit_check.h"
 
 #define WF_STRAND_BUSY ((weft_task *)1)
@@ -74,7 +75,7 @@ struct strand {
 	/* By the runner. */
 	weft_task task;			/* the embedded task */
 	weft_task *aside;		/* the oldest; NULL: none */
-	struct wf_leaver *leaver;	/* NULL: none is known */
+	struct wf_notice *leaver;	/* NULL: none is known */
 };
 
 /* Begin: the caller is the runner, with task aside; or push: false. */
@@ -143,7 +144,7 @@ wf_inline void run_some(struct strand *s, unsigned most)
 wf_inline bool run_turn(struct strand *s, unsigned most)
 {
 	weft_task *busy = WF_STRAND_BUSY;
-	struct wf_leaver *leaver;
+	struct wf_notice *leaver;
 	struct wf_thread v;
 
 	wf_foreign_begin(&v, &s->exec.base);
@@ -161,7 +162,7 @@ wf_inline bool run_turn(struct strand *s, unsigned most)
 	if (!wf_cas_rel(&s->top, &busy, NULL))
 		return false;
 	if (leaver != NULL)
-		wf_leaver_tell(leaver);
+		wf_notice_tell(leaver);
 	return true;
 }
 
@@ -208,7 +209,7 @@ static int submit(weft_executor *e, weft_task *task, weft_hint hint)
 struct last {
 	weft_task task;			/* must be first */
 	struct strand *strand;
-	struct wf_leaver leaver;
+	struct wf_notice leaver;
 };
 
 static void last_run(weft_task *task)
@@ -223,10 +224,10 @@ static wf_may_switch int destroy(struct wf_exec *e)
 	struct strand *s = (struct strand *)e;
 	struct last l = { { .run = last_run }, .strand = s };
 
-	wf_leaver_begin(&l.leaver);
+	wf_notice_open(&l.leaver);
 	if (begin_or_push(s, &l.task))
 		run_on(s, 1);
-	wf_leaver_wait(&l.leaver);
+	wf_notice_wait(&l.leaver);
 	wf_exec_close(&s->exec);
 	return 0;
 }
