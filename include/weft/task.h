@@ -158,6 +158,38 @@ WEFT_API WEFT_MUST_CHECK int weft_strand_create(
 	weft_executor **e, weft_executor *over);
 
 /*
+ * Run fn(arg) as a task of strand, and return when fn has returned.  No other
+ * task of the strand runs meanwhile: fn is a critical section, which the caller
+ * sends to the strand and waits for.  It has its turn behind the tasks that
+ * were submitted before.  Never allocates.
+ *
+ * fn runs where the tasks of the strand run, as a task: weft_self() is NULL
+ * there.  With a strand over the inline executor that is the calling thread, or
+ * the thread of another caller: then one call may run the sections of several
+ * callers before it returns.
+ *
+ * Neither a deadline nor a cancellation ends the call.  The section lies in the
+ * caller's frame and cannot be taken back once the strand has it.
+ *
+ * Returns 0, and fn has returned; -EINVAL if strand is not a strand, or fn is
+ * NULL; -EDEADLK if the section would wait for its own caller: in a task or
+ * fiber of strand, and in a plain task of the executor below if that is a
+ * strand, too, or the inline executor; -ESHUTDOWN if the runtime below is
+ * stopping, or the error of the submit of the executor below.  On an error fn
+ * has not run, and will not.
+ *
+ * Two sections that call each other's strands may wait for each other for ever,
+ * like two holders of mutexes.  A caller that is not a fiber blocks its thread,
+ * so another thread must run the executor below.
+ *
+ * Context: fiber (may switch) or plain thread (blocks it).
+ * Order:   everything before the call happens before fn; fn, and the tasks of
+ *	    the strand before it, happen before the return.
+ */
+WEFT_API WEFT_MUST_CHECK int weft_strand_call(
+	weft_executor *strand, void (*fn)(void *), void *arg);
+
+/*
  * Wait until everything that was submitted to e has run and every fiber on it
  * has ended, also fibers that wait now, and free e.  Neither a deadline nor a
  * cancellation ends this wait.  The caller must make sure that no thread

@@ -32,6 +32,9 @@ wf_may_switch void wf_notice_wait(struct wf_notice *n)
 {
 	uint32_t busy = BUSY;
 
+	/* [pair: notice.state] Told already: see all that the teller did. */
+	if (wf_load_acq(&n->state) == TOLD)
+		return;
 	if (n->fiber == NULL)
 		(void)wf_cas_rlx(&n->state, &busy, WAITS);
 	else if (weft_suspend(&n->awaiter) < 0)

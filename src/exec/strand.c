@@ -53,8 +53,10 @@
  * after its last access to the strand.  On an idle strand the leaver runs that
  * task itself: no thread may be left that runs `over'.
  *
- * Reads next: wait/wait.h, how a fiber waits on an object.
+ * Reads next: exec/strand_call.c, a section that its caller waits for.
  */
+#include "exec/strand.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -203,6 +205,11 @@ static int submit(weft_executor *e, weft_task *task, weft_hint hint)
 		return 0;
 	err = over->submit(over, &s->task, hint);
 	return wf_likely(err == 0) ? 0 : refused(s, task, err);
+}
+
+weft_executor *wf_strand_below(weft_executor *e)
+{
+	return e->submit == submit ? ((struct strand *)e)->over : NULL;
 }
 
 /* The last task; in the leaver's frame. */

@@ -35,6 +35,7 @@ static struct {
 	weft_barrier alone, two;
 	weft_once once;
 	weft_scope scope;
+	weft_executor *strand; /* over the inline one */
 } s;
 
 /* ------------------------------------------------------------------------ */
@@ -400,6 +401,12 @@ static int idle_destroy(unsigned n)
 	return weft_executor_destroy(e);
 }
 
+static int inline_call(unsigned n)
+{
+	(void)n;
+	return weft_strand_call(s.strand, nothing, NULL);
+}
+
 static const struct ready_row {
 	const char *call;
 	int (*fn)(unsigned n);
@@ -435,6 +442,7 @@ static const struct ready_row {
 	{ "weft_yield", just_yield, 0 },
 	{ "weft_checkpoint", just_checkpoint, 0 },
 	{ "weft_executor_destroy", idle_destroy, 0 },
+	{ "weft_strand_call", inline_call, 0 },
 };
 enum { READY = sizeof(ready) / sizeof(ready[0]) };
 
@@ -512,6 +520,7 @@ static void world_open(bool crowd)
 	s.alone = (weft_barrier)WEFT_BARRIER_INIT(1);
 	s.two = (weft_barrier)WEFT_BARRIER_INIT(2);
 	weft_once_do(&s.once, nothing, NULL);
+	expect_eq(weft_strand_create(&s.strand, weft_inline()), 0);
 	s.waits = spawn(hold_all, NULL);
 	if (crowd)
 		crowd_open();
@@ -525,6 +534,7 @@ static void world_close(void)
 	(void)weft_shield(true);
 	crowd_close();
 	join(s.waits);
+	expect_eq(weft_executor_destroy(s.strand), 0);
 	(void)weft_shield(false);
 	weft_chan_unref(s.roomy);
 	weft_chan_unref(s.filled);

@@ -97,6 +97,12 @@ static int submit_fn(weft_executor *e)
 	return weft_submit_fn(e, NULL, NULL);
 }
 
+static int strand_call(weft_executor *e)
+{
+	(void)e;
+	return weft_strand_call(executors[STRAND], NULL, NULL);
+}
+
 static int run(weft_executor *e)
 {
 	(void)e;
@@ -111,6 +117,7 @@ static const struct call calls[] = {
 	{ "weft_rt_spawn", rt_spawn, ANYWHERE },
 	{ "weft_submit", submit, ANYWHERE },
 	{ "weft_submit_fn", submit_fn, ANYWHERE },
+	{ "weft_strand_call", strand_call, ANYWHERE },
 	{ "weft_run", run, THREAD },
 	{ "weft_run_sized", run, THREAD },
 };

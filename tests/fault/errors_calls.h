@@ -593,6 +593,34 @@ static void try_strand_create(void)
 		destroy(e);
 }
 
+static void call_back(void *arg)
+{
+	(void)TRY(weft_strand_call(arg, nothing, NULL));
+}
+
+/*
+ * Inline; not a strand; no function; in a section; over the runtime, which may
+ * stop.  A task must not block its runtime's thread.
+ */
+static void try_strand_call(void)
+{
+	bool over_rt = how.variant == 4 && how.place != TASK;
+	weft_executor *e = NULL;
+
+	expect_eq(weft_strand_create(&e,
+			  over_rt ? weft_rt_executor(w.rt) : weft_inline()),
+		0);
+	if (how.variant == 1)
+		(void)TRY(weft_strand_call(weft_inline(), nothing, NULL));
+	else if (how.variant == 2)
+		(void)TRY(weft_strand_call(e, NULL, NULL));
+	else if (how.variant == 3)
+		expect_eq(weft_strand_call(e, call_back, e), 0);
+	else
+		(void)TRY(weft_strand_call(e, nothing, NULL));
+	destroy(e);
+}
+
 /* An idle one; one that holds a task; the inline one; the one we are on. */
 static void try_executor_destroy(void)
 {

@@ -126,6 +126,8 @@ static const struct row {
 		SEEN(ENOMEM) },
 	{ "weft_strand_create", try_strand_create, 1, ANYWHERE, false,
 		SEEN(ENOMEM) },
+	{ "weft_strand_call", try_strand_call, 5, ANYWHERE, false,
+		SEEN(EINVAL, EDEADLK, ESHUTDOWN) },
 	{ "weft_executor_destroy", try_executor_destroy, 4,
 		P(THREAD) | IN_FIBERS, false, SEEN(EBUSY, EINVAL, EDEADLK) },
 

@@ -200,6 +200,16 @@ void foreign_pool_hold(void *arg);
 void foreign_pool_faults(void *arg);
 void foreign_pool_fibers(void *arg);
 
+/* call_scenarios.c */
+void call_threads(void *arg);
+void call_servers(void *arg);
+void call_inline(void *arg);
+void call_refused(void *arg);
+void call_fibers(void *arg);
+void call_rt(void *arg);
+void call_foreign(void *arg);
+void call_cancel(void *arg);
+
 /* strand_scenarios.c */
 void strand_two(void *arg);
 void strand_three(void *arg);

@@ -3,8 +3,8 @@
  * tests/sim/exec_scenarios.c - the table of scenarios about executors, and
  * about runtimes with other policies.
  *
- * Their bodies are in foreign_, strand_, exec_pool_, idle_wait_, policy_,
- * groups_ and lockfree_scenarios.c.
+ * Their bodies are in foreign_, strand_, call_, exec_pool_, idle_wait_,
+ * policy_, groups_ and lockfree_scenarios.c.
  */
 #include "sim/scenario.h"
 
@@ -89,6 +89,15 @@ static const struct scenario table[] = {
 	{ .name = "strand/destroy-wake", .body = strand_destroy_wake },
 	{ .name = "strand/destroy-fiber", .body = strand_destroy_fiber },
 	{ .name = "strand/destroy-rt", .body = strand_destroy_rt },
+	{ .name = "call/threads", .body = call_threads },
+	{ .name = "call/servers", .body = call_servers },
+	{ .name = "call/inline", .body = call_inline },
+	{ .name = "call/refused", .body = call_refused },
+	{ .name = "call/fibers", .body = call_fibers },
+	{ .name = "call/rt", .body = call_rt },
+	{ .name = "call/rt-inline", .body = call_rt, .arg = YES },
+	{ .name = "call/foreign", .body = call_foreign },
+	{ .name = "call/cancel", .body = call_cancel },
 
 	{ .name = "pooled/submit", .body = pooled_submit },
 	{ .name = "pooled/two", .body = pooled_two },
