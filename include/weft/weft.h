@@ -5,6 +5,7 @@
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 
+#include <weft/amutex.h>
 #include <weft/attr.h>
 #include <weft/barrier.h>
 #include <weft/chan.h>

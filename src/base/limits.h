@@ -42,6 +42,7 @@
 #define WF_COOP_BUDGET 4
 #define WF_SPIN_NS 1
 #define WF_STRAND_TURN 2
+#define WF_AMUTEX_PLACES 1
 
 #else
 
@@ -96,6 +97,9 @@
 
 /* Tasks that a strand runs in one turn, before other tasks of its executor. */
 #define WF_STRAND_TURN 64
+
+/* Executors that an asynchronous mutex remembers. */
+#define WF_AMUTEX_PLACES 6
 
 #endif
 

@@ -72,6 +72,7 @@ static struct {
 	weft_sem sem;
 	weft_event event;
 	weft_barrier barrier;
+	weft_amutex amutex;
 	weft_scope scope; /* the holder's */
 	weft_chan *full, *empty;
 	_Atomic(bool) held, hog_ends, called;
@@ -559,6 +560,57 @@ static void try_submit_fn(void)
 					    : weft_rt_executor(w.rt);
 
 	(void)TRY(weft_submit_fn(e, how.variant == 1 ? NULL : nothing, NULL));
+}
+
+static void unlock_amutex(weft_task *task)
+{
+	(void)task;
+	weft_amutex_unlock(&w.amutex);
+}
+
+static int refuse_task(weft_executor *e, weft_task *task, weft_hint hint)
+{
+	(void)e;
+	(void)task;
+	(void)hint;
+	return -EBUSY;
+}
+
+enum { AMUTEX_PLACES = 6 };
+
+/* A task that holds it, and one of each executor it remembers that waits. */
+static void fill_amutex(weft_task *tasks, weft_executor *manual)
+{
+	static weft_executor other[AMUTEX_PLACES];
+
+	tasks[0].run = unlock_amutex;
+	expect_eq(weft_amutex_lock(&w.amutex, &tasks[0], manual), 0);
+	for (size_t i = 0; i < AMUTEX_PLACES; i++) {
+		other[i].submit = refuse_task;
+		tasks[1 + i].run = unlock_amutex;
+		expect_eq(weft_amutex_lock(
+				  &w.amutex, &tasks[1 + i], &other[i]),
+			0);
+	}
+}
+
+/* Inline; no function; over the runtime, which may stop; no place. */
+static void try_amutex_lock(void)
+{
+	static weft_task t, tasks[1 + AMUTEX_PLACES];
+	weft_executor *manual = NULL;
+
+	t.run = how.variant == 1 ? NULL : unlock_amutex;
+	if (how.variant == 3) {
+		expect_eq(weft_manual_create(&manual), 0);
+		fill_amutex(tasks, manual);
+	}
+	(void)TRY(weft_amutex_lock(&w.amutex, &t,
+		how.variant == 2 ? weft_rt_executor(w.rt) : weft_inline()));
+	if (manual != NULL) {
+		expect_eq(weft_manual_run(manual, SIZE_MAX), 1);
+		expect_eq(weft_executor_destroy(manual), 0);
+	}
 }
 
 static void destroy(weft_executor *e)

@@ -120,6 +120,8 @@ static const struct row {
 		SEEN(EINVAL, ESHUTDOWN) },
 	{ "weft_submit_fn", try_submit_fn, 3, ANYWHERE, false,
 		SEEN(EINVAL, ESHUTDOWN, ENOMEM) },
+	{ "weft_amutex_lock", try_amutex_lock, 4, ANYWHERE, false,
+		SEEN(EINVAL, ENOMEM, ESHUTDOWN) },
 	{ "weft_pool_create", try_pool_create, 2, ANYWHERE, false,
 		SEEN(EINVAL, ENOMEM, EAGAIN) },
 	{ "weft_manual_create", try_manual_create, 1, ANYWHERE, false,

@@ -46,6 +46,7 @@ static const struct scenarios *const tables[] = {
 	&scope_scenarios,
 	&cond_scenarios,
 	&event_scenarios,
+	&amutex_scenarios,
 	&wait_scenarios,
 	&chan_scenarios,
 	&select_scenarios,

@@ -42,6 +42,7 @@ extern const struct scenarios exec_scenarios;	  /* executors, policies, ... */
 extern const struct scenarios scope_scenarios;	  /* scopes, keys */
 extern const struct scenarios cond_scenarios;	  /* cond, barrier */
 extern const struct scenarios event_scenarios;	  /* event, semaphore */
+extern const struct scenarios amutex_scenarios;	  /* asynchronous mutex */
 extern const struct scenarios wait_scenarios;	  /* a wait that many may end */
 extern const struct scenarios chan_scenarios;	  /* channels */
 extern const struct scenarios select_scenarios;	  /* select */
