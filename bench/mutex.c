@@ -14,7 +14,7 @@
  * two numbers, and a reader must find them equal.  Every implementation has the
  * same number of fibers: with fewer there would be less contention.
  *
- * Reads next: bench/pingpong.c
+ * Reads next: bench/mutex_kinds.c
  */
 #include "bench/workloads.h"
 

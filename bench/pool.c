@@ -12,6 +12,11 @@
 
 static weft_executor *pool;
 
+static weft_executor *executor(void)
+{
+	return pool;
+}
+
 struct call {
 	void (*fn)(void *);
 	void *arg;
@@ -88,6 +93,7 @@ const struct bench_impl bench_pool = {
 	.forks = 0.2,
 	.rounds = 5,
 	.run = run,
+	.executor = executor,
 	.remote = remote,
 	.go = weft_go,
 	.spawn = weft_spawn,

@@ -15,6 +15,11 @@
 
 static weft_rt *rt;
 
+static weft_executor *executor(void)
+{
+	return weft_rt_executor(rt);
+}
+
 static int remote(void (*fn)(void *), void *arg)
 {
 	return weft_rt_go(rt, fn, arg);
@@ -80,6 +85,7 @@ const struct bench_impl bench_weft = {
 	.share = 1,
 	.forks = 1,
 	.run = run,
+	.executor = executor,
 	.remote = remote,
 	.go = weft_go,
 	.spawn = weft_spawn,

@@ -14,6 +14,10 @@
 
 const struct bench_load *const bench_loads[] = {
 	&bench_mutexes,
+	&bench_mutexes_pthread,
+	&bench_mutexes_strand,
+	&bench_mutexes_inline,
+	&bench_mutexes_async,
 	&bench_channels,
 	&bench_single_spawner,
 	&bench_slow_thread,

@@ -52,6 +52,7 @@ struct bench_impl {
 	const struct weft_policy *policy;	/* NULL: the default */
 
 	int (*run)(struct bench_job *j);
+	weft_executor *(*executor)(void);	/* that its fibers run on */
 	int (*remote)(void (*fn)(void *), void *arg);	/* from outside */
 	int (*go)(void (*fn)(void *), void *arg);	/* from inside */
 	int (*spawn)(weft_fiber **f, const weft_fiber_attr *a,
@@ -128,10 +129,11 @@ extern const struct bench_load bench_mutexes, bench_channels,
 	bench_fib, bench_chained_spawn, bench_remote_spawn, bench_coarse,
 	bench_sort, bench_ping_pong_1, bench_ping_pong_100, bench_ping_pong_hog,
 	bench_prodcons_0, bench_prodcons_10, bench_prodcons_100,
-	bench_mutex_free, bench_mutex_slack, bench_mutex_work, bench_rwlock_10,
-	bench_rwlock_1, bench_ring, bench_sieve, bench_million, bench_timers,
-	bench_timeouts, bench_idle, bench_handles_first, bench_handles_last,
-	bench_handles_random;
+	bench_mutexes_pthread, bench_mutexes_strand, bench_mutexes_inline,
+	bench_mutexes_async, bench_mutex_free, bench_mutex_slack,
+	bench_mutex_work, bench_rwlock_10, bench_rwlock_1, bench_ring,
+	bench_sieve, bench_million, bench_timers, bench_timeouts, bench_idle,
+	bench_handles_first, bench_handles_last, bench_handles_random;
 
 /* Whether the workload can run on this implementation. */
 static inline bool bench_fits(

@@ -233,6 +233,10 @@ static void messages_and_sections_are_counted(void **state)
 		uint64_t ops;
 	} small[] = {
 		{ &bench_mutexes, 2 * 100 * 2 },
+		{ &bench_mutexes_pthread, 2 * 100 * 2 },
+		{ &bench_mutexes_strand, 2 * 100 * 2 },
+		{ &bench_mutexes_inline, 2 * 100 * 2 },
+		{ &bench_mutexes_async, 2 * 100 * 2 },
 		{ &bench_channels, 50 * 20 },
 		{ &bench_ping_pong_1, 1000 },
 		{ &bench_ping_pong_100, 100 * 20 },

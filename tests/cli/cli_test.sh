@@ -153,7 +153,8 @@ loads='chained-spawn chan-prodcons-0 chan-prodcons-10 chan-prodcons-100 channels
 loads+='coarse different-spawners fib handles-first handles-last handles-random '
 loads+='idle merge-sort million '
 loads+='mutex-work-busy mutex-work-free mutex-work-rw1 mutex-work-rw10 '
-loads+='mutex-work-slack mutexes pairs ping-pong-1 ping-pong-100 ping-pong-hog '
+loads+='mutex-work-slack mutexes mutexes-async mutexes-inline mutexes-pthread '
+loads+='mutexes-strand pairs ping-pong-1 ping-pong-100 ping-pong-hog '
 loads+='remote-spawn ring sieve single-spawner slow-thread sort spawn-join spawn-tree '
 loads+='starve starve-lifo switch2 timeouts timers yield '
 names=$(awk -F '\t' '$2 == "weft" && $1 !~ /^floor-/ { print $1 }' <<<"$all" |
