@@ -152,7 +152,7 @@ static void a_refused_one_does_not_run(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(call(strand, &count), -ENETDOWN);
 	assert_int_equal(count, 0);
-	assert_int_equal(moody.hint, WEFT_HINT_NEXT);
+	assert_int_equal(moody.hint, WEFT_HINT_DEFAULT);
 	moody.refuses = false;
 	assert_int_equal(submit(strand, 0), 0);
 	assert_int_equal(count, 0);
