@@ -142,9 +142,9 @@ void bench_policies_text(const struct bench_policies *x, FILE *out)
 	struct bench_machine m;
 
 	bench_machine_read(&m);
-	fprintf(out, "weft %s, policies: %s, %u CPU%s, Linux %s, %s\n",
-		m.version, m.cpu, m.cpus, m.cpus == 1 ? "" : "s", m.kernel,
-		m.date);
+	fprintf(out, "weft %s, policies, %s\n%s\n%u CPU%s, Linux %.80s\n",
+		m.version, m.date, m.cpu, m.cpus, m.cpus == 1 ? "" : "s",
+		m.kernel);
 	fprintf(out, "median of %u round%s", x->rounds,
 		x->rounds == 1 ? "" : "s");
 	if (x->scale != 1)
