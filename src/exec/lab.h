@@ -42,9 +42,11 @@
  *	FLARE	claims a spinner for each task, by clearing its bit; if there is
  *		none, wakes a sleeper.  A spinner that finds a task sets
  *		pending; the next spinner that sees pending clears it and wakes
- *		a sleeper, before a task needs that one.  flare loses a claim of
- *		a spinner that has just found another task.  Here that spinner
- *		passes the claim on; otherwise (L1) would not hold.
+ *		a sleeper, before a task needs that one.  A spinner may be
+ *		claimed when it has just found another task, or when it gives
+ *		up, and then again as a sleeper.  So when it has found a task
+ *		and there are more it passes the claim on, which flare does in
+ *		the second case only; (L1) would not hold otherwise.
  *
  * Destroy (exec/exec.h).  The leaver makes itself known and wakes a sleeper.
  * The last worker to become idle when no fiber lives tells the leaver.  A

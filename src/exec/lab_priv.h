@@ -33,6 +33,8 @@ struct wf_lab_worker {
 	weft_task *slot;
 	uint32_t streak;		/* picks from the slot in a row */
 	uint64_t picks;
+	bool claimed;			/* FLARE: as a spinner, for a task that
+					 * may still be there */
 	uint8_t victims[WF_LAB_WORKERS_MAX];	/* the others, in some order */
 	_Atomic(uint64_t) counts[WF_LAB_COUNTERS];	/* all may read */
 

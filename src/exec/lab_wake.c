@@ -96,10 +96,21 @@ static bool search_end(struct wf_lab_worker *w)
 	return wf_and_rlx(&w->lab->looking, ~w->bit) == w->bit;
 }
 
-/* w has a task.  If submitters relied on w alone, another takes its place. */
+/*
+ * w has a task.  If submitters relied on w alone, another searcher takes its
+ * place.  If w was claimed, that may have been for another task than this one.
+ */
 void wf_lab_found(struct wf_lab_worker *w)
 {
-	wf_lab_wake(w->lab, w, search_end(w));
+	bool more = search_end(w);
+
+	if (w->claimed) {
+		w->claimed = false;
+		/* [pair: lab.sleep] See the task that w was claimed for. */
+		wf_fence_seq();
+		more = wf_lab_has_tasks(w->lab);
+	}
+	wf_lab_wake(w->lab, w, more);
 }
 
 /* By flare's rule w becomes a spinner, if there are less than two (L3). */
@@ -129,16 +140,10 @@ bool wf_lab_spin_again(struct wf_lab_worker *w, unsigned looks)
 
 void wf_lab_spin_end(struct wf_lab_worker *w, bool found)
 {
-	struct wf_lab *lab = w->lab;
-	bool claimed = !(wf_and_rlx(&lab->looking, ~w->bit) & w->bit);
-
-	if (!found)
-		return;
-	wf_store_rlx(&lab->pending, true);
-	/* [pair: lab.sleep] See the task that w was claimed for. */
-	wf_fence_seq();
-	if (claimed && wf_lab_has_tasks(lab))
-		(void)claim_or_wake(lab, w);
+	if (!(wf_and_rlx(&w->lab->looking, ~w->bit) & w->bit))
+		w->claimed = true;
+	if (found)
+		wf_store_rlx(&w->lab->pending, true);
 }
 
 /* One more worker is idle; the last one tells the leaver (L4). */
@@ -182,8 +187,11 @@ void wf_lab_park(struct wf_lab_worker *w)
 	if (wf_lab_has_tasks(lab)) {
 		if (!(wf_and_rlx(&lab->sleeping, ~w->bit) & w->bit))
 			wait_for_waker(w);
+		/* Submitters may have relied on w while it still searched. */
+		wf_lab_search(w);
 		return;
 	}
+	w->claimed = false;
 	wf_lab_count(lab, w, WF_LAB_PARKS, 1);
 	be_idle(lab);
 	wait_for_waker(w);

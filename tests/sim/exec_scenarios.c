@@ -3,12 +3,13 @@
  * tests/sim/exec_scenarios.c - the table of scenarios about executors, and
  * about runtimes with other policies.
  *
- * Their bodies are in foreign_, strand_, call_, exec_pool_, idle_wait_,
+ * Their bodies are in foreign_, strand_, call_, exec_pool_, lab_, idle_wait_,
  * policy_, groups_ and lockfree_scenarios.c.
  */
 #include "sim/scenario.h"
 
 #include "sim/exec_kit.h"
+#include "sim/lab_kit.h"
 #include "sim/policy_kit.h"
 
 #define YES ((void *)1)
@@ -37,6 +38,17 @@
 		.opts.invariant = sched_step,                           \
 		.opts.flags = WEFT_SIM_LOCK_FREE                        \
 	}
+
+/* A laboratory: workers, rule, queues, local queue, steal one. */
+#define LAB(n, f, ...)                                               \
+	{                                                            \
+		.name = n, .body = f,                                \
+		.arg = &(struct lab_plan){ __VA_ARGS__ },            \
+		.opts.idle = lab_idle, .opts.invariant = lab_step    \
+	}
+#define GO WF_LAB_WAKE_GO
+#define EVERY WF_LAB_WAKE_EVERY
+#define FLARE WF_LAB_WAKE_FLARE
 
 static const struct scenario table[] = {
 	{ .name = "foreign/wake", .body = foreign_wake },
@@ -116,6 +128,46 @@ static const struct scenario table[] = {
 	{ .name = "cond/one", .body = cond_one, COMPLETE(3) },
 	{ .name = "cond/two", .body = cond_two },
 	{ .name = "cond/all", .body = cond_all },
+
+	LAB("lab/submit-go-one", lab_submit, 1, GO, 0, 0, 0),
+	LAB("lab/submit-go", lab_submit, 2, GO, 0, 0, 0),
+	LAB("lab/submit-every", lab_submit, 2, EVERY, 0, 0, 0),
+	LAB("lab/submit-flare-one", lab_submit, 1, FLARE, 0, 0, 0),
+	LAB("lab/submit-flare", lab_submit, 2, FLARE, 0, 0, 0),
+	LAB("lab/submit-bounded", lab_submit, 2, FLARE, WF_LAB_BOUNDED, 0, 0),
+	LAB("lab/need-go", lab_need, 2, GO, 0, 0, 0),
+	LAB("lab/need-go-three", lab_need, 3, GO, 0, 0, 0),
+	LAB("lab/need-every", lab_need, 2, EVERY, 0, 0, 0),
+	LAB("lab/need-global", lab_need, 2, EVERY, WF_LAB_GLOBAL, 0, 0),
+	LAB("lab/need-flare", lab_need, 2, FLARE, 0, 0, 0),
+	LAB("lab/need-flare-three", lab_need, 3, FLARE, WF_LAB_GLOBAL, 0, 0),
+	LAB("lab/need-bounded", lab_need, 2, FLARE, WF_LAB_BOUNDED, 0, 0),
+	LAB("lab/need-bounded-three", lab_need, 3, FLARE, WF_LAB_BOUNDED, 0, 0),
+	LAB("lab/need-inside-go", lab_need_inside, 2, GO, 0, 0, 0),
+	LAB("lab/need-inside-go-three", lab_need_inside, 3, GO, 0, 0, 0),
+	LAB("lab/need-inside-every", lab_need_inside, 3, EVERY, 0, 0, 0),
+	LAB("lab/need-inside-flare", lab_need_inside, 3, FLARE, 0, 0, 0),
+	LAB("lab/need-inside-one", lab_need_inside, 3, GO, 0, 0, 1),
+	LAB("lab/need-inside-list", lab_need_inside, 3, EVERY, 0, WF_LAB_LIST,
+		0),
+	LAB("lab/need-inside-mutex", lab_need_inside, 3, FLARE, 0,
+		WF_LAB_RING_LOCKED, 0),
+	LAB("lab/inside-go", lab_inside, 2, GO, 0, 0, 0),
+	LAB("lab/inside-every", lab_inside, 2, EVERY, 0, 0, 1),
+	LAB("lab/inside-flare", lab_inside, 2, FLARE, 0, 0, 0),
+	LAB("lab/inside-list", lab_inside, 2, GO, 0, WF_LAB_LIST, 0),
+	LAB("lab/inside-mutex", lab_inside, 2, GO, 0, WF_LAB_RING_LOCKED, 0),
+	LAB("lab/inside-bounded", lab_inside, 2, FLARE, WF_LAB_BOUNDED, 0, 0),
+	LAB("lab/fiber-go", lab_fiber, 1, GO, 0, 0, 0),
+	LAB("lab/fiber-go-two", lab_fiber, 2, GO, 0, 0, 0),
+	LAB("lab/fiber-every", lab_fiber, 2, EVERY, 0, 0, 0),
+	LAB("lab/fiber-flare", lab_fiber, 2, FLARE, 0, 0, 0),
+	LAB("lab/late-fiber-go", lab_late_fiber, 2, GO, 0, 0, 0),
+	LAB("lab/late-fiber-flare", lab_late_fiber, 2, FLARE, WF_LAB_BOUNDED, 0,
+		0),
+	LAB("lab/yield-go", lab_yield, 2, GO, 0, 0, 0),
+	LAB("lab/yield-flare", lab_yield, 2, FLARE, 0, 0, 0),
+	{ .name = "lab/faults", .body = lab_faults },
 
 	PLAN("idle/one", idle_one, "ws", 1),
 	PLAN("idle/two", idle_one, "ws", 2),
