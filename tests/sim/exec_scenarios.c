@@ -46,6 +46,15 @@
 		.arg = &(struct lab_plan){ __VA_ARGS__ },            \
 		.opts.idle = lab_idle, .opts.invariant = lab_step    \
 	}
+
+/* Short enough to see all schedules within the bounds. */
+#define LAB_ALL(n, f, ...)                                           \
+	{                                                            \
+		.name = n, .body = f,                                \
+		.arg = &(struct lab_plan){ __VA_ARGS__ },            \
+		.opts.idle = lab_idle, .opts.invariant = lab_step,   \
+		.opts.stales = 1, COMPLETE(3)                        \
+	}
 #define GO WF_LAB_WAKE_GO
 #define EVERY WF_LAB_WAKE_EVERY
 #define FLARE WF_LAB_WAKE_FLARE
@@ -129,6 +138,12 @@ static const struct scenario table[] = {
 	{ .name = "cond/two", .body = cond_two },
 	{ .name = "cond/all", .body = cond_all },
 
+	LAB_ALL("lab/park-go", lab_park, 1, GO, 0, 0, 0),
+	LAB_ALL("lab/park-every", lab_park, 1, EVERY, 0, 0, 0),
+	LAB_ALL("lab/park-flare", lab_park, 1, FLARE, WF_LAB_BOUNDED, 0, 0),
+	LAB_ALL("lab/claim", lab_claim, 2, FLARE, 0, 0, 0),
+	LAB_ALL("lab/claim-bounded", lab_claim, 2, FLARE, WF_LAB_BOUNDED, 0, 0),
+	LAB("lab/spinners", lab_spinners, 3, FLARE, WF_LAB_BOUNDED, 0, 0),
 	LAB("lab/submit-go-one", lab_submit, 1, GO, 0, 0, 0),
 	LAB("lab/submit-go", lab_submit, 2, GO, 0, 0, 0),
 	LAB("lab/submit-every", lab_submit, 2, EVERY, 0, 0, 0),

@@ -184,6 +184,122 @@ void lab_inside(void *arg)
 }
 
 /* ------------------------------------------------------------------------ */
+/* The steps of a worker alone, on a lab without threads. */
+
+static weft_task hand_tasks[3];
+
+static struct wf_lab_worker *hand(uint32_t i)
+{
+	return &s.watched->workers[i];
+}
+
+static void hand_open(const struct lab_plan *plan)
+{
+	size_t bytes = sizeof(struct wf_lab) +
+		plan->workers * sizeof(struct wf_lab_worker);
+	struct wf_lab_config c = wf_lab_default;
+	struct wf_lab *lab;
+
+	c.workers = plan->workers;
+	c.wake = plan->wake;
+	c.queues = plan->queues;
+	c.bounded_capacity = 2;
+	lab = duo_alloc(bytes + wf_lab_queue_bytes(&c));
+	lab->cfg = c;
+	wf_lab_queues_init(lab, (char *)lab + bytes);
+	s.watched = lab;
+	for (uint32_t i = 0; i < c.workers; i++) {
+		hand(i)->lab = lab;
+		hand(i)->bit = (uint64_t)1 << i;
+	}
+}
+
+static void hand_close(void)
+{
+	struct wf_lab *lab = s.watched;
+
+	s.watched = NULL;
+	wf_os_free(lab);
+}
+
+static void hand_submit(void *arg)
+{
+	wf_lab_push_global(s.watched, NULL, arg);
+	wf_lab_wake(s.watched, NULL, 1);
+}
+
+static void hand_park(void *arg)
+{
+	wf_lab_park(arg);
+}
+
+/* It sleeps and is woken, or sees the task. */
+void lab_park(void *arg)
+{
+	int worker;
+	size_t shown;
+
+	hand_open(arg);
+	worker = duo_thread(hand_park, hand(0), "worker");
+	hand_submit(&hand_tasks[0]);
+	(void)weft_sim_join(worker);
+	weft_sim_assert(wf_load_rlx(&s.watched->sleeping) == 0,
+		"it is awake, and its bit is set");
+	weft_sim_assert(wf_lab_take(hand(0), &shown) == &hand_tasks[0],
+		"there is another task, or none");
+	wf_lab_found(hand(0));
+	hand_close();
+}
+
+static void hand_spin(void *arg)
+{
+	size_t shown;
+
+	if (!wf_lab_spin_begin(arg))
+		return;
+	wf_lab_spin_end(arg, wf_lab_take(arg, &shown) != NULL);
+	wf_lab_found(arg);
+}
+
+/*
+ * A spinner finds one of two tasks.  A worker that sleeps is woken for the
+ * other one, whichever task the spinner was claimed for.
+ */
+void lab_claim(void *arg)
+{
+	int spinner;
+
+	hand_open(arg);
+	wf_store_rlx(&s.watched->sleeping, hand(1)->bit);
+	wf_lab_push_global(s.watched, NULL, &hand_tasks[0]);
+	spinner = duo_thread(hand_spin, hand(0), "spinner");
+	hand_submit(&hand_tasks[1]);
+	(void)weft_sim_join(spinner);
+	weft_sim_assert(wf_add_rlx(&hand(1)->woken, 0) == 1,
+		"no one is woken for the second task");
+	/* What the hooks ask for is not so here: no worker runs. */
+	hand_close();
+}
+
+/* Three would like to spin, one is claimed meanwhile. */
+void lab_spinners(void *arg)
+{
+	int one, two;
+
+	hand_open(arg);
+	one = duo_thread(hand_spin, hand(0), "one");
+	two = duo_thread(hand_spin, hand(1), "two");
+	hand_spin(hand(2));
+	hand_submit(&hand_tasks[0]);
+	(void)weft_sim_join(one);
+	(void)weft_sim_join(two);
+	weft_sim_assert(wf_load_rlx(&s.watched->looking) == 0,
+		"all have ended, and looking is 0x%x",
+		(unsigned)wf_load_rlx(&s.watched->looking));
+	hand_close();
+}
+
+/* ------------------------------------------------------------------------ */
 /* Fibers, and the end. */
 
 static bool publish(struct weft_awaiter *a, weft_fiber *f)
