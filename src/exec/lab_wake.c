@@ -113,7 +113,7 @@ void wf_lab_found(struct wf_lab_worker *w)
 	wf_lab_wake(w->lab, w, more);
 }
 
-/* By flare's rule w becomes a spinner, if there are less than two (L3). */
+/* By flare's rule w becomes a spinner, if there are fewer than two (L3). */
 bool wf_lab_spin_begin(struct wf_lab_worker *w)
 {
 	uint64_t seen = wf_load_rlx(&w->lab->looking);

@@ -58,7 +58,7 @@ static inline const char *lab_words(
 	struct wf_lab_config def = wf_lab_default, own = *c;
 	size_t used = 0;
 
-	words[0] = '\0';
+	snprintf(words, bytes, "default");
 	for (size_t f = 0; f < LAB_FIELDS && used < bytes; f++)
 		if (*lab_field_of(&own, f) != *lab_field_of(&def, f))
 			used += (size_t)snprintf(words + used, bytes - used,
