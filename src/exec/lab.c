@@ -207,11 +207,11 @@ static void thread_main(void *arg)
 static wf_may_switch int destroy(struct wf_exec *e)
 {
 	struct wf_lab *lab = (struct wf_lab *)e;
-	struct wf_leaver l;
+	struct wf_notice l;
 
-	wf_leaver_begin(&l);
+	wf_notice_open(&l);
 	wf_lab_leave(lab, &l);
-	wf_leaver_wait(&l);
+	wf_notice_wait(&l);
 	/* [pair: lab.visitors] They touch the lab no more. */
 	for (unsigned looks = 1; wf_load_acq(&lab->visitors) != 0; looks++)
 		wf_spin_pause(looks);

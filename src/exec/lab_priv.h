@@ -15,6 +15,7 @@
 #include "base/atomic.h"
 #include "base/random.h"
 #include "exec/exec.h"
+#include "exec/notice.h"
 #include "exec/lab.h"
 #include "os/lock.h"
 #include "os/os.h"
@@ -61,7 +62,7 @@ struct wf_lab {
 	/* The end. */
 	struct wf_lock rest_lock wf_aligned(WF_FALSE_SHARING);
 	uint32_t idle;			/* by rest_lock (L4) */
-	struct wf_leaver *leaver;	/* by rest_lock; NULL: none waits */
+	struct wf_notice *leaver;	/* by rest_lock; NULL: none waits */
 	_Atomic(bool) stop;
 
 	/* Of submitters outside. */
@@ -100,7 +101,7 @@ bool wf_lab_spin_again(struct wf_lab_worker *w, unsigned looks);
 void wf_lab_spin_end(struct wf_lab_worker *w, bool found);
 void wf_lab_found(struct wf_lab_worker *w);
 void wf_lab_park(struct wf_lab_worker *w);
-void wf_lab_leave(struct wf_lab *lab, struct wf_leaver *l);
+void wf_lab_leave(struct wf_lab *lab, struct wf_notice *l);
 void wf_lab_stop(struct wf_lab *lab, uint32_t n);
 
 #endif

@@ -149,7 +149,7 @@ void wf_lab_spin_end(struct wf_lab_worker *w, bool found)
 /* One more worker is idle; the last one tells the leaver (L4). */
 static void be_idle(struct wf_lab *lab)
 {
-	struct wf_leaver *told = NULL;
+	struct wf_notice *told = NULL;
 
 	wf_lock(&lab->rest_lock);
 	if (++lab->idle == lab->cfg.workers && lab->leaver != NULL &&
@@ -159,7 +159,7 @@ static void be_idle(struct wf_lab *lab)
 	}
 	wf_unlock(&lab->rest_lock);
 	if (told != NULL)
-		wf_leaver_tell(told);
+		wf_notice_tell(told);
 }
 
 /* The bit of w was set, and a waker has cleared it or will. */
@@ -201,7 +201,7 @@ void wf_lab_park(struct wf_lab_worker *w)
 }
 
 /* The lab is to be destroyed: some worker passes be_idle after this. */
-void wf_lab_leave(struct wf_lab *lab, struct wf_leaver *l)
+void wf_lab_leave(struct wf_lab *lab, struct wf_notice *l)
 {
 	wf_lock(&lab->rest_lock);
 	lab->leaver = l;

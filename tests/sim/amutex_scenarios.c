@@ -156,7 +156,7 @@ static void amutex_desk(void *arg)
 	close_jobs();
 }
 
-/* In one thread's order, whoever else locks. */
+/* Jobs of one thread keep their order, while other threads lock. */
 static void amutex_order(void *arg)
 {
 	static int three = 3;
