@@ -22,11 +22,13 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-MUTATE = os.path.join(HERE, "..", "..", "tools", "mutate")
+TOOLS = os.path.join(HERE, "..", "..", "tools")
+MUTATE = os.path.join(TOOLS, "mutate")
 
 
 def load_mutate():
     sys.dont_write_bytecode = True
+    sys.path.insert(0, TOOLS)
     loader = importlib.machinery.SourceFileLoader("mutate", MUTATE)
     module = importlib.util.module_from_spec(
         importlib.util.spec_from_loader("mutate", loader))
@@ -35,6 +37,7 @@ def load_mutate():
 
 
 mutate = load_mutate()
+from mutation import orders, simulator, source      # noqa: E402
 
 # Each is the number of its order; a raw one, which mutate writes where there
 # is no such macro, too.
@@ -60,9 +63,9 @@ void wf_os_membarrier(void);
 
 
 def mutants(text, path="src/room/file.c"):
-    source = mutate.Source(path, text)
     known = set(re.findall(r"#define (wf_\w+)\(", ATOMIC))
-    return list(mutate.mutants_of(source, mutate.operations(ATOMIC), known))
+    return list(orders.mutants_of(source.Source(path, text),
+                                  orders.operations(ATOMIC), known))
 
 
 def inside(*lines):
@@ -145,7 +148,7 @@ class Parsing(unittest.TestCase):
 
     def test_operation_without_a_rule_is_refused(self):
         with self.assertRaisesRegex(mutate.Trouble, "wf_nand_acqrel"):
-            mutate.operations("#define wf_nand_acqrel(p, v) x\n")
+            orders.operations("#define wf_nand_acqrel(p, v) x\n")
 
 
 class Names(unittest.TestCase):
@@ -338,11 +341,12 @@ class Whole(unittest.TestCase):
         }
 
     def setUp(self):
-        for name, value in (
-                ("RELEVANT", {"src/": [], "src/room/room.c": ["store/"]}),
-                ("KNOWN", {}), ("CLASSES", ["B1", "B4"])):
-            self.addCleanup(setattr, mutate, name, getattr(mutate, name))
-            setattr(mutate, name, value)
+        for module, name, value in (
+                (simulator, "RELEVANT",
+                 {"src/": [], "src/room/room.c": ["store/"]}),
+                (simulator, "KNOWN", {}), (mutate, "CLASSES", ["B1", "B4"])):
+            self.addCleanup(setattr, module, name, getattr(module, name))
+            setattr(module, name, value)
         for path, text in self.tree.items():
             self.write(path, text)
 
@@ -511,14 +515,14 @@ class Whole(unittest.TestCase):
         self.assertIn("no bug of class B4", err)
 
     def test_scenario_that_is_not_there(self):
-        mutate.RELEVANT["src/room/room.h"] = ["stone/"]
+        simulator.RELEVANT["src/room/room.h"] = ["stone/"]
         status, _, err = self.run_it()
         self.assertEqual(status, 2)
         self.assertIn("no scenario begins with stone/", err)
 
     def test_who_is_known_to_notice_comes_first(self):
-        mutate.KNOWN[FENCE[:-12]] = "fence/c"
-        mutate.RELEVANT["src/room/room.c"] = ["store/", "fence/", "load/"]
+        simulator.KNOWN[FENCE[:-12]] = "fence/c"
+        simulator.RELEVANT["src/room/room.c"] = ["store/", "fence/", "load/"]
         self.write("tests/sim/driver.c", DRIVER_C.replace(
             "stored != 22", "!fenced"))
         _, lines, _ = self.run_it("--only", "room/room.c")
@@ -548,7 +552,7 @@ class Tree(unittest.TestCase):
 
     def test_known(self):
         names = [m.name for m in mutate.all_mutants(self.ROOT)]
-        for start in mutate.KNOWN:
+        for start in simulator.KNOWN:
             self.assertTrue(any(n.startswith(start) for n in names), start)
 
     def test_bugs(self):
