@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import threading
 
+from mutation import process
 from mutation.source import Trouble, read
 
 
@@ -250,6 +251,14 @@ Result = collections.namedtuple(
 SURVIVED = Result("survived", "-", "-", "0", "-")
 
 
+class Crash(Trouble):
+    """weft-scenarios itself crashed or hung.  why: in a word."""
+
+    def __init__(self, message, why):
+        super().__init__(message)
+        self.why = why
+
+
 def explored(lines):
     """How many schedules the last line of weft-scenarios tells of."""
     m = re.search(r"^sim: (\d+) schedules", "\n".join(lines), re.M)
@@ -275,21 +284,20 @@ class Arena:
     def run(self, command):
         clean = {k: v for k, v in os.environ.items()
                  if not k.startswith("WEFT_SIM_")}
-        return subprocess.run(command, capture_output=True, text=True,
-                              errors="replace", env=clean)
+        return process.run(command, 2 * self.args.budget + 60, clean)
 
     def explore(self, program, scenarios, each, what, jobs=1):
         command = [program, "--expect-failure", "--seed", str(self.args.seed),
                    "--each", str(each), "--budget", str(self.args.budget),
                    "--jobs", str(jobs)]
         done = self.run(command + scenarios)
-        lines = done.stdout.split("\n")
+        lines = done.out.split("\n")
         failure = [line for line in lines if line.startswith("failure\t")]
-        if done.returncode == 0 and not failure:
+        if done.status == 0 and not failure:
             return SURVIVED._replace(schedules=str(explored(lines)))
-        if done.returncode != 1 or len(failure) != 1:
-            raise Trouble(f"{what}: weft-scenarios ended with status "
-                          f"{done.returncode}:\n{done.stderr.strip()}")
+        if done.status != 1 or len(failure) != 1:
+            raise Crash(f"{what}: weft-scenarios ended with {done.why()}:\n"
+                        f"{done.err.strip()}", done.why())
         _, scenario, oracle, _, schedules, token = failure[0].split("\t")[:6]
         return Result("killed", scenario, oracle, schedules, token or "-")
 
@@ -321,7 +329,7 @@ class Arena:
         if result.status != "killed" or result.token == "-":
             return
         done = self.run([program, "--replay", result.token])
-        if done.returncode != 0:
+        if done.status != 0:
             raise Trouble(f"{what}: killed, but the unchanged library fails "
                           f"there too: {result.scenario}: {result.oracle}: "
                           f"{result.token}")
