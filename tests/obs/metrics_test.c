@@ -38,6 +38,61 @@ static void set_counters(weft_rt *rt)
 	}
 }
 
+#define COUNTER(name)                                                      \
+	{                                                                  \
+		offsetof(struct wf_counters, name),                        \
+		offsetof(weft_metrics, name)                               \
+	}
+
+/* Each counter of a processor, but for ticks, and the metric that tells it. */
+static const struct {
+	size_t from, to;
+} counters[] = {
+	COUNTER(runs_lifo), COUNTER(runs_global), COUNTER(runs_stolen),
+	COUNTER(runs_inline), COUNTER(spawned), COUNTER(finished),
+	COUNTER(switches), COUNTER(steals), COUNTER(stolen),
+	COUNTER(steal_fails), COUNTER(offloads), COUNTER(grabs), COUNTER(parks),
+	COUNTER(wakes), COUNTER(wakes_futile), COUNTER(search_ns),
+	COUNTER(overflows),
+};
+
+static _Atomic(uint64_t) *counter(weft_rt *rt, size_t i)
+{
+	char *c = (char *)&rt->procs[0].counters;
+
+	return (_Atomic(uint64_t) *)(c + counters[i].from);
+}
+
+static void each_counter_is_told(void **state)
+{
+	const size_t n = sizeof(counters) / sizeof(*counters);
+	weft_config cfg = { .workers = 1, .spin_ns = -1 };
+	weft_rt *rt = kit_start(&cfg);
+	weft_metrics m;
+	uint64_t told;
+
+	(void)state;
+	while (wf_load_rlx(&rt->groups->sleeping) != rt->groups->all)
+		wf_os_thread_yield();
+	for (size_t i = 0; i < n; i++) {
+		wf_store_rlx(counter(rt, i), UINT64_C(1000) << i);
+		assert_int_equal(weft_metrics_proc(rt, 0, &m, sizeof(m)), 0);
+		memcpy(&told, (char *)&m + counters[i].to, sizeof(told));
+		assert_int_equal(told, UINT64_C(1000) << i);
+		/* No tick is counted: each run is from elsewhere. */
+		assert_int_equal(m.runs_local, 0);
+	}
+	/* As many fibers have ended as were started: rt can stop. */
+	for (size_t i = 0; i < n; i++)
+		wf_store_rlx(counter(rt, i), 1);
+	wf_store_rlx(&rt->outside.overflows, 2);
+	wf_store_rlx(&rt->thread_fails, 4);
+	assert_int_equal(weft_metrics_read(rt, &m, sizeof(m)), 0);
+	assert_int_equal(m.overflows, 3);
+	assert_int_equal(m.thread_fails, 4);
+	kit_stop(rt);
+}
+
 static void figures_add_up(void **state)
 {
 	weft_config cfg = { .workers = PROCS, .spin_ns = -1 };
@@ -161,6 +216,7 @@ static void no_figure_goes_below_zero(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_counter_is_told),
 		cmocka_unit_test(figures_add_up),
 		cmocka_unit_test(any_size_is_served),
 		cmocka_unit_test(no_figure_goes_below_zero),
