@@ -11,6 +11,8 @@
 
 #include <errno.h>
 
+#include <weft/key.h>
+
 #include "sched/runtime.h"
 #include "sched/submit.h"
 #include "sched/thread.h"
@@ -344,6 +346,59 @@ static void detached_at_its_end_it_goes_once(void **state)
 	kit_stop(rt);
 }
 
+/* ------------------------------------------------------------------------ */
+/* A destructor moves its fiber to another thread, and the fiber ends there. */
+
+static struct {
+	weft_key key;
+	weft_fiber *hog;
+	_Atomic(bool) ended;		/* the fiber that moved */
+} move;
+
+/* Keep the thread that the fiber began to end on. */
+static void *hog(void *arg)
+{
+	weft_fiber *self = weft_self();
+
+	while (!wf_load_rlx(&move.ended))
+		wf_cpu_relax();
+	/* The end of the other fiber is none of this thread's. */
+	kit_expect(weft_self() == self);
+	return arg;
+}
+
+static void change_thread(void *value)
+{
+	struct wf_thread *before = wf_os_self();
+
+	(void)value;
+	kit_expect(weft_spawn(&move.hog, NULL, hog, NULL) == 0);
+	while (wf_os_self() == before)
+		weft_yield();
+}
+
+static void *set_key(void *arg)
+{
+	kit_expect(weft_key_set(move.key, &move) == 0);
+	return arg;
+}
+
+static void a_fiber_ends_on_the_thread_it_has_moved_to(void **state)
+{
+	weft_config cfg = { .workers = 2 };
+	weft_rt *rt = kit_start(&cfg);
+	weft_fiber *f;
+
+	(void)state;
+	assert_int_equal(weft_key_create(&move.key, change_thread), 0);
+	assert_int_equal(weft_rt_spawn(rt, &f, NULL, set_key, NULL), 0);
+	assert_int_equal(weft_join(f, NULL, WEFT_FOREVER), 0);
+	wf_store_rlx(&move.ended, true);
+	assert_int_equal(weft_join(move.hog, NULL, WEFT_FOREVER), 0);
+	wait_for_all(rt);
+	kit_stop(rt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +407,7 @@ int main(void)
 		cmocka_unit_test(cancellation_is_for_one_life),
 		cmocka_unit_test(tickets_of_the_last_life_are_dead),
 		cmocka_unit_test(detached_at_its_end_it_goes_once),
+		cmocka_unit_test(a_fiber_ends_on_the_thread_it_has_moved_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
