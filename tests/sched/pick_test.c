@@ -330,6 +330,34 @@ static void a_look_measures_delays(void **state)
 	free_rt();
 }
 
+/* Bucket 0: none; n: from 2^(n - 1) us on; the last: all that is longer. */
+static void a_delay_counts_in_its_bucket(void **state)
+{
+	static const struct {
+		int64_t us;
+		unsigned bucket;
+	} table[] = {
+		{ -5, 0 }, { 0, 0 }, { 1, 1 }, { 2, 2 }, { 3, 2 }, { 4, 3 },
+		{ (1 << 22) - 1, 22 }, { 1 << 22, 23 }, { 1 << 23, 23 },
+		{ INT32_MAX, 23 },
+	};
+	const uint32_t since = 1001;
+
+	(void)state;
+	_Static_assert(WEFT_DELAY_BUCKETS == 24, "the table says 23");
+	make_rt(1, 8, 61);
+	wf_store_rlx(&item[0].ready_us, since);
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		_Atomic(uint64_t) *at = &p->counters.delay[table[i].bucket];
+		uint64_t before = wf_load_rlx(at);
+
+		wf_pick_measure(
+			p, &item[0].task, (since + table[i].us) * 1000);
+		assert_int_equal(wf_load_rlx(at), before + 1);
+	}
+	free_rt();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +374,7 @@ int main(void)
 		cmocka_unit_test(a_queue_with_a_mutex_is_picked_from_under_it),
 		cmocka_unit_test(every_task_is_picked_once_and_counted),
 		cmocka_unit_test(a_look_measures_delays),
+		cmocka_unit_test(a_delay_counts_in_its_bucket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
