@@ -168,8 +168,9 @@ static void assert_found(void (*fn)(void *), void *arg)
 	if (!child_killed_by(&c, SIGABRT))
 		fail_msg("status %#x: %s", (unsigned)c.status, c.text);
 	assert_int_equal(strncmp(c.first, "weft: ", 6), 0);
-	if (!strstr(c.first, name) || !strstr(c.first, "twice"))
-		fail_msg("%s or \"twice\" is not in: %s", name, c.first);
+	if (!strstr(c.first, name) || !strstr(c.first, "submitted again"))
+		fail_msg("%s or \"submitted again\" is not in: %s", name,
+			c.first);
 	assert_ptr_equal(strchr(c.first, '\n'), c.first + c.first_bytes - 1);
 }
 
