@@ -316,7 +316,7 @@ bool wf_waiter_claim_left(struct wf_node *n)
 
 	if (!wf_cas_rlx(&w->word, &waiting, WF_WAITER_CLAIMED)) {
 		/* [pair: waiter.gone] Its owner does not touch w again. */
-		wf_fence_acq();
+		(void)wf_load_acq(&w->word);
 		return false;
 	}
 	/* An owner that a deadline or a cancel woke waits for the word. */
