@@ -57,7 +57,7 @@ struct wf_lab {
 	/* For wakers. */
 	_Atomic(uint64_t) sleeping wf_aligned(WF_FALSE_SHARING);
 	_Atomic(uint64_t) looking;	/* GO: searchers; FLARE: spinners */
-	_Atomic(bool) pending;		/* FLARE: a sleeper should get up */
+	_Atomic(uint32_t) pending;	/* FLARE: a sleeper should get up */
 
 	/* The end. */
 	struct wf_lock rest_lock wf_aligned(WF_FALSE_SHARING);

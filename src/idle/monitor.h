@@ -84,7 +84,7 @@ struct wf_monitor_group {
 };
 
 struct wf_monitor {
-	_Atomic(bool) asleep wf_aligned(WF_FALSE_SHARING);	/* (M1) */
+	_Atomic(uint32_t) asleep wf_aligned(WF_FALSE_SHARING);	/* (M1) */
 	struct wf_parker parker;
 	_Atomic(bool) quit;
 	bool started;			/* fixed once the runtime runs */

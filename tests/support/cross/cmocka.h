@@ -91,6 +91,7 @@ __attribute__((unused)) static void cm_check_eq(uintmax_t a, uintmax_t b,
 
 #define cmocka_unit_test(f) { #f, f, NULL, NULL, NULL }
 #define cmocka_unit_test_setup(f, setup) { #f, f, setup, NULL, NULL }
+#define cmocka_unit_test_teardown(f, teardown) { #f, f, NULL, teardown, NULL }
 #define cmocka_unit_test_setup_teardown(f, setup, teardown) \
 	{ #f, f, setup, teardown, NULL }
 #define cmocka_run_group_tests(tests, setup, teardown)                  \
