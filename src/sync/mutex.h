@@ -3,7 +3,8 @@
  * sync/mutex.h - the parts that mutex, rwlock and once have in common.
  *
  * WORD.  Each has one word for everything that decides which caller may go on.
- * Its bit 0 is the lock of the list of waiters (os/spin.h):
+ * The list of a mutex needs no lock (sync/mutex_waiters.h).  In rwlock and once
+ * bit 0 of the word is the lock of the list of waiters (os/spin.h):
  *
  *	(W1) Only the holder of the lock bit writes the word while the bit is
  *	     set.  So it gives the lock back by a plain store, with everything

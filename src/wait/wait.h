@@ -308,6 +308,9 @@ wf_must_check bool wf_waiter_take_back(struct wf_waiter *w);
  * the object's, take it out; false: do not touch the object.  disown, by a
  * waker that lost the claim, holding the lock: true: take the node out and
  * forget it; false: the waiter is about to leave and needs the object.
+ *
+ * With wf_waiter_claim_left (sync/mutex.c), leave says: true: the waiter stays
+ * in the list, do not touch it; false: a waker has claimed it, and has woken.
  */
 wf_must_check bool wf_waiter_leave(struct wf_waiter *w);
 wf_must_check bool wf_waiter_disown(struct wf_node *n);

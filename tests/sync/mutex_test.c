@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/sync/mutex_test.c - the word of a mutex is in each step as sync/mutex.c
- * says, the ring loses no waiter, and owner_ names the holder.
+ * says, the list loses no waiter, and owner_ names the holder.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -340,7 +340,7 @@ static void *give_up_or_wait(void *arg)
 	return NULL;
 }
 
-static void *leave_the_ring(void *arg)
+static void *leave_the_list(void *arg)
 {
 	weft_fiber *f[WAITERS];
 
@@ -362,7 +362,7 @@ static void a_waiter_that_times_out_leaves_no_trace(void **state)
 {
 	(void)state;
 	memset(&turns, 0, sizeof(turns));
-	kit_play(leave_the_ring, 1);
+	kit_play(leave_the_list, 1);
 	assert_int_equal(turns.n, (WAITERS + 1) / 2);
 	for (int i = 0; i < WAITERS; i++)
 		assert_int_equal(turns.result[i], i % 2 ? -ETIMEDOUT : 0);
